@@ -22,7 +22,7 @@ use types::{Datum, Repr, Result, Type, TypeSource};
 use crate::condition::Condition;
 use crate::groups::{FindRoom, KEYS_MAX};
 use crate::kept::{KeptRows, NO_ROW};
-use crate::key_table::{KeyTable, with_keys};
+use crate::key_table::{KeyTable, Partnered, with_keys};
 use crate::reader::{Piece, Reader, condition_of};
 use crate::slice::{Load, Selection, Slice};
 use crate::source::ScanColumn;
@@ -127,6 +127,7 @@ struct Prober {
     condition: Option<Condition>,
     room: FindRoom,
     numbers: Vec<u32>,
+    found: Partnered,
 }
 
 /// The probe side of a join for one of several threads.
@@ -240,6 +241,7 @@ impl Join {
                 condition,
                 room: FindRoom::new(),
                 numbers: Vec::new(),
+                found: Partnered::default(),
             },
         })
     }
@@ -391,7 +393,7 @@ impl Builder {
             let keys = keys.collect::<Result<Vec<Lent<'_, '_>>>>()?;
             if *drops_without_key {
                 let vectors: Vec<&Vector<'_>> = keys.iter().map(|key| &**key).collect();
-                rows = with_keys(&vectors, &rows);
+                rows = with_keys(&vectors, &rows).into_owned();
             }
             if rows.is_empty() {
                 return Ok(());
@@ -473,14 +475,8 @@ impl Built {
     }
 
     /// Gives rows of the probe side alone.
-    fn give_probe(
-        &self,
-        slice: &Slice<'_>,
-        rows: &Selection,
-        f: &mut TakeJoined<'_>,
-    ) -> Result<()> {
-        let mut of_probe = Vec::with_capacity(rows.len());
-        rows.each(|row| of_probe.push(row as u16));
+    fn give_probe(&self, slice: &Slice<'_>, rows: Selection, f: &mut TakeJoined<'_>) -> Result<()> {
+        let of_probe = rows.into_rows();
         let widths = (slice.width(), 0);
         let (probe, kept) = (Probe::Rows(slice, &of_probe), &self.kept);
         let pairs = Pairs { probe, kept, rows: &[], widths, is_build_first: false };
@@ -539,49 +535,56 @@ impl Prober {
         built: &Built,
         run: Run<'_>,
         slice: &Slice<'_>,
+        rows: Selection,
+        f: &mut TakeJoined<'_>,
+    ) -> Result<()> {
+        let mut found = std::mem::take(&mut self.found);
+        let keys = self.keys.iter().map(|key| key.vector(run, slice, &rows));
+        let keys = keys.collect::<Result<Vec<Lent<'_, '_>>>>()?;
+        let vectors: Vec<&Vector<'_>> = keys.iter().map(|key| &**key).collect();
+        let room = (&mut self.room, &mut self.numbers);
+        built.table.find(&vectors, &rows, room, &mut found, slice.rows());
+        drop(keys);
+        let done = self.join_found(built, run, slice, rows, &mut found, f);
+        self.found = found;
+        done
+    }
+
+    /// Joins the selected rows of a slice, of which these have a partner.
+    fn join_found(
+        &self,
+        built: &Built,
+        run: Run<'_>,
+        slice: &Slice<'_>,
         mut rows: Selection,
+        found: &mut Partnered,
         f: &mut TakeJoined<'_>,
     ) -> Result<()> {
         let Built { partners, table, has_partner, .. } = built;
-        let mut first = Vec::new();
-        {
-            let keys = self.keys.iter().map(|key| key.vector(run, slice, &rows));
-            let keys = keys.collect::<Result<Vec<Lent<'_, '_>>>>()?;
-            let vectors: Vec<&Vector<'_>> = keys.iter().map(|key| &**key).collect();
-            let room = (&mut self.room, &mut self.numbers);
-            table.find(&vectors, &rows, room, &mut first, slice.rows());
-        }
         let wants_none = *partners == Partners::None;
         if self.condition.is_none() && matches!(partners, Partners::Some | Partners::None) {
-            rows.retain(|row| (first[row] == NO_ROW) == wants_none);
-            return built.give_probe(slice, &rows, f);
+            let with_partner = Selection::Some(std::mem::take(&mut found.rows));
+            let rows = if wants_none { rows.without(&with_partner) } else { with_partner };
+            return built.give_probe(slice, rows, f);
         }
         let gives_pairs = matches!(partners, Partners::Pairs { .. });
         // Without a condition all kept rows of a key have a partner, or none.
         let is_told_by_first = self.condition.is_none() && !gives_pairs;
         let mut is_matched = vec![false; slice.rows()];
         if table.is_unique {
-            let (mut of_probe, mut of_build) = (vec![0; rows.len()], vec![0; rows.len()]);
-            let mut pairs = 0;
-            // Each row is written, and the place moves on where it has a partner: no branch depends on the values.
-            rows.each(|row| {
-                of_probe[pairs] = row as u16;
-                of_build[pairs] = first[row];
-                pairs += usize::from(first[row] != NO_ROW);
-            });
-            let pairs = (&of_probe[..pairs], &of_build[..pairs]);
+            let pairs = (&found.rows[..], &found.first[..]);
             self.pairs(built, run, slice, pairs, &mut is_matched, f)?;
         } else {
             let (mut of_probe, mut of_build) = (Vec::new(), Vec::new());
-            rows.try_each(|row| {
-                let mut partner = first[row];
-                if is_told_by_first && partner != NO_ROW && is_set(&has_partner[partner as usize]) {
-                    return Ok(());
+            for (row, first) in found.rows.iter().zip(&found.first) {
+                let mut partner = *first;
+                if is_told_by_first && is_set(&has_partner[partner as usize]) {
+                    continue;
                 }
                 while partner != NO_ROW
-                    && (gives_pairs || partners.notes_build() || !is_matched[row])
+                    && (gives_pairs || partners.notes_build() || !is_matched[usize::from(*row)])
                 {
-                    of_probe.push(row as u16);
+                    of_probe.push(*row);
                     of_build.push(partner);
                     partner = table.following[partner as usize];
                     if of_probe.len() == ROWS_MAX {
@@ -591,8 +594,7 @@ impl Prober {
                         of_build.clear();
                     }
                 }
-                Ok::<_, types::Error>(())
-            })?;
+            }
             self.pairs(built, run, slice, (&of_probe, &of_build), &mut is_matched, f)?;
         }
         match partners {
@@ -610,7 +612,7 @@ impl Prober {
             Partners::Pairs { .. } | Partners::KeptWithSome | Partners::KeptWithNone => Ok(()),
             Partners::Some | Partners::None => {
                 rows.retain(|row| is_matched[row] != wants_none);
-                built.give_probe(slice, &rows, f)
+                built.give_probe(slice, rows, f)
             }
         }
     }

@@ -4,6 +4,8 @@
 //! else in a table with open addressing. A key of several integers is one integer where its parts fit side by side. Other
 //! keys get the numbers of [`Groups`].
 
+use std::borrow::Cow;
+
 use types::Result;
 
 use crate::ROWS_MAX;
@@ -121,45 +123,79 @@ impl Index {
         ((value as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize
     }
 
-    /// Puts the first kept row with the integer of each row into `out`: [`NO_ROW`] if none has it.
+    /// Puts the rows whose integer a kept row has into `out`, each with the first such kept row.
     #[inline]
     fn first_of_ints(
         &self,
         rows: &Selection,
         value: impl Fn(usize) -> Option<i64>,
-        out: &mut [u32],
+        out: &mut Partnered,
     ) {
-        // The form is chosen outside of the loop over the rows.
+        // The form is chosen outside of the loop over the rows. Each row is written, and the place moves on if it has a
+        // partner: no branch depends on the values.
         match self {
-            Index::Near { base, first } => rows.each(|row| {
+            Index::Near { base, first } => out.put(rows, |row| {
                 let at = value(row).map(|value| value.wrapping_sub(*base) as u64);
                 let found = at.and_then(|at| first.get(at as usize));
-                out[row] = found.copied().unwrap_or(NO_ROW);
+                found.copied().unwrap_or(NO_ROW)
             }),
-            Index::Bits { base, words, first } => rows.each(|row| {
-                let Some(value) = value(row) else { return };
-                let at = value.wrapping_sub(*base) as u64;
-                if let Some((bits, below)) = words.get((at / 64) as usize)
-                    && bits >> (at % 64) & 1 == 1
-                {
+            Index::Bits { base, words, first } => {
+                let distance = |row| value(row).map(|value| value.wrapping_sub(*base) as u64);
+                out.put(rows, |row| {
+                    let word =
+                        distance(row).and_then(|at| Some((words.get((at / 64) as usize)?, at)));
+                    let is_there = word.is_some_and(|((bits, _), at)| bits >> (at % 64) & 1 == 1);
+                    if is_there { 0 } else { NO_ROW }
+                });
+                for (row, found) in out.rows.iter().zip(&mut out.first) {
+                    let at = distance(usize::from(*row)).unwrap_or(0);
+                    let (bits, below) = words[(at / 64) as usize];
                     let lower = bits & ((1 << (at % 64)) - 1);
-                    out[row] = first[(below + lower.count_ones()) as usize];
+                    *found = first[(below + lower.count_ones()) as usize];
                 }
-            }),
-            Index::Far { slots, shift } => rows.each(|row| {
-                let Some(value) = value(row) else { return };
+            }
+            Index::Far { slots, shift } => out.put(rows, |row| {
+                let Some(value) = value(row) else { return NO_ROW };
                 let mut at = Index::slot(value, *shift);
                 loop {
                     let (key, found) = slots[at];
                     if found == NO_ROW || key == value {
-                        out[row] = found;
-                        return;
+                        return found;
                     }
                     at = (at + 1) & (slots.len() - 1);
                 }
             }),
             Index::Groups { .. } => {}
         }
+    }
+}
+
+/// The rows of a slice that have a partner.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Partnered {
+    /// The rows, ascending.
+    pub rows: Vec<u16>,
+    /// The first kept row with the keys of each of them.
+    pub first: Vec<u32>,
+}
+
+impl Partnered {
+    /// Puts the selected rows that have a first partner in the place of those before. `first` returns the partner, or
+    /// [`NO_ROW`].
+    #[inline]
+    fn put(&mut self, selected: &Selection, first: impl Fn(usize) -> u32) {
+        // What stood there is written over.
+        self.rows.resize(selected.len(), 0);
+        self.first.resize(selected.len(), 0);
+        let mut count = 0;
+        selected.each(|row| {
+            let found = first(row);
+            self.rows[count] = row as u16;
+            self.first[count] = found;
+            count += usize::from(found != NO_ROW);
+        });
+        self.rows.truncate(count);
+        self.first.truncate(count);
     }
 }
 
@@ -251,7 +287,8 @@ impl KeyTable {
             let vectors: Vec<Vector<'_>> =
                 keys.iter().map(|column| kept.gather(*column, rows)).collect();
             let vectors: Vec<&Vector<'_>> = vectors.iter().collect();
-            let selected = with_keys(&vectors, &Selection::All(rows.len()));
+            let all = Selection::All(rows.len());
+            let selected = with_keys(&vectors, &all);
             groups.numbers(&vectors, &selected, true, &mut numbers, rows.len());
             selected.each(|row| of_rows[at * ROWS_MAX + row] = numbers[row]);
         }
@@ -266,24 +303,24 @@ impl KeyTable {
         Ok(KeyTable { index, following, is_unique, mix: None })
     }
 
-    /// Puts the first kept row with the keys of each selected row into `out`; [`NO_ROW`] if there is none.
+    /// Puts the selected rows whose keys a kept row has into `out`, each with the first such kept row. `room` is for calls
+    /// of this alone.
     pub fn find(
         &self,
         keys: &[&Vector<'_>],
         rows: &Selection,
         (room, numbers): (&mut FindRoom, &mut Vec<u32>),
-        out: &mut Vec<u32>,
+        out: &mut Partnered,
         slice_rows: usize,
     ) {
-        out.clear();
-        out.resize(slice_rows, NO_ROW);
+        out.rows.clear();
+        out.first.clear();
         let mut selected = with_keys(keys, rows);
         match (&self.index, keys) {
             (Index::Groups { groups, first }, _) => {
                 groups.find(keys, &selected, room, numbers, slice_rows);
-                selected.each(|row| {
-                    out[row] = first.get(numbers[row] as usize).copied().unwrap_or(NO_ROW);
-                });
+                let found = |row: usize| first.get(numbers[row] as usize).copied();
+                out.put(&selected, |row| found(row).unwrap_or(NO_ROW));
             }
             (index, [key]) => match &key.values {
                 Values::Ints(ints) => {
@@ -303,7 +340,7 @@ impl KeyTable {
                 if let Some(ints) = ints.collect::<Option<Vec<_>>>() {
                     let sparse = mix.parts.iter().zip(&ints);
                     for (part, ints) in sparse.filter(|(part, _)| !part.present.is_empty()) {
-                        selected.retain_by(ints, |value| part.may_have(value));
+                        selected.to_mut().retain_by(ints, |value| part.may_have(value));
                     }
                     let value = |row: usize| mix.value(|at| ints[at][row]);
                     return index.first_of_ints(&selected, value, out);
@@ -332,10 +369,10 @@ impl KeyTable {
 }
 
 /// Returns the rows of which no key is NULL.
-pub(crate) fn with_keys(keys: &[&Vector<'_>], rows: &Selection) -> Selection {
-    let mut selected = rows.clone();
+pub(crate) fn with_keys<'r>(keys: &[&Vector<'_>], rows: &'r Selection) -> Cow<'r, Selection> {
+    let mut selected = Cow::Borrowed(rows);
     for key in keys.iter().filter(|key| !key.nulls.is_empty()) {
-        selected.retain(|row| !key.nulls[row]);
+        selected.to_mut().retain(|row| !key.nulls[row]);
     }
     selected
 }
@@ -364,9 +401,9 @@ mod tests {
                 let expected =
                     (0..values.len()).filter(|row| values[*row] == key && !is_null(*row));
                 let mut found = Vec::new();
-                let mut first = [NO_ROW];
+                let mut first = Partnered::default();
                 table.index.first_of_ints(&Selection::All(1), |_| Some(key), &mut first);
-                let [mut row] = first;
+                let mut row = first.first.first().copied().unwrap_or(NO_ROW);
                 while row != NO_ROW {
                     found.push(row as usize);
                     row = table.following[row as usize];

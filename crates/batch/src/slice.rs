@@ -279,6 +279,22 @@ impl Selection {
         self.len() == 0
     }
 
+    /// Returns the numbers of the rows.
+    pub(crate) fn into_rows(self) -> Vec<u16> {
+        match self {
+            Selection::All(rows) => (0..rows as u16).collect(),
+            Selection::Some(rows) => rows,
+        }
+    }
+
+    /// Returns the rows that another selection does not have.
+    pub(crate) fn without(mut self, other: &Selection) -> Selection {
+        let mut is_there = [false; ROWS_MAX];
+        other.each(|row| is_there[row] = true);
+        self.retain(|row| !is_there[row]);
+        self
+    }
+
     /// Calls `f` with each row.
     #[inline]
     pub fn each(&self, mut f: impl FnMut(usize)) {

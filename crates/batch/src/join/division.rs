@@ -119,7 +119,7 @@ fn put_hashes(
     let vectors = vectors.collect::<Result<Vec<Lent<'_, '_>>>>()?;
     let vectors: Vec<&Vector<'_>> = vectors.iter().map(|key| &**key).collect();
     if drops_without_key {
-        *rows = with_keys(&vectors, rows);
+        *rows = with_keys(&vectors, rows).into_owned();
     }
     put_key_hashes(&vectors, rows, slice.rows(), out);
     Ok(())
