@@ -184,7 +184,7 @@ impl Partnered {
     /// [`NO_ROW`].
     #[inline]
     fn put(&mut self, selected: &Selection, first: impl Fn(usize) -> u32) {
-        // What stood there is written over.
+        // All places up to the last row with a partner are overwritten.
         self.rows.resize(selected.len(), 0);
         self.first.resize(selected.len(), 0);
         let mut count = 0;
