@@ -182,7 +182,14 @@ pub struct Aggregation {
     /// The number of rows of each group.
     rows: Vec<u64>,
     numbers: Vec<u32>,
+    /// The bytes of the states when they were last counted, and the rows that came after.
+    state_bytes: usize,
+    uncounted_rows: usize,
 }
+
+/// The bytes of states are counted anew after one row for so many groups, so that a row costs the same with any number
+/// of groups.
+const GROUPS_PER_ROW: usize = 4;
 
 impl Aggregation {
     /// Compiles an aggregate that [`can_aggregate`] knows. `program` makes the programs of expressions.
@@ -224,6 +231,8 @@ impl Aggregation {
             states: Vec::new(),
             rows: Vec::new(),
             numbers: Vec::new(),
+            state_bytes: 0,
+            uncounted_rows: 0,
         };
         for call in shape.calls {
             aggregation.add_call(call, &mut compiler)?;
@@ -290,6 +299,8 @@ impl Aggregation {
             groups: Groups::new(self.keys.len()),
             rows: Vec::new(),
             numbers: Vec::new(),
+            state_bytes: 0,
+            uncounted_rows: 0,
         };
         fork.clear();
         fork
@@ -332,6 +343,7 @@ impl Aggregation {
         for (rows, to) in other.rows.iter().zip(&groups) {
             self.rows[*to as usize] += rows;
         }
+        self.count_state_bytes();
         Ok(true)
     }
 
@@ -360,6 +372,7 @@ impl Aggregation {
                 }
             };
         }
+        self.count_state_bytes();
     }
 
     /// Returns the number of groups.
@@ -374,10 +387,15 @@ impl Aggregation {
 
     /// Returns about how many bytes are held.
     pub fn bytes(&self) -> usize {
-        let states: usize = self.states.iter().map(State::bytes).sum();
         let of_group = (self.states.len() + 1) * 2 * size_of::<u64>()
             + self.dependent.len() * size_of::<Datum>();
-        self.groups.bytes() + states + self.groups.len() * of_group + self.dependent_bytes
+        let of_groups = self.groups.bytes() + self.groups.len() * of_group;
+        of_groups + self.state_bytes + self.dependent_bytes
+    }
+
+    fn count_state_bytes(&mut self) {
+        self.state_bytes = self.states.iter().map(State::bytes).sum();
+        self.uncounted_rows = 0;
     }
 
     /// Adds the rows of a piece. With `put_off` it makes no new groups, and calls `put_off` with their rows, and the hashes
@@ -524,6 +542,10 @@ impl Aggregation {
                     }
                 }
             }
+        }
+        self.uncounted_rows += rows.len();
+        if self.uncounted_rows * GROUPS_PER_ROW >= count {
+            self.count_state_bytes();
         }
         Ok(())
     }
