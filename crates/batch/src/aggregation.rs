@@ -187,8 +187,8 @@ pub struct Aggregation {
     uncounted_rows: usize,
 }
 
-/// The bytes of states are counted anew after one row for so many groups, so that a row costs the same with any number
-/// of groups.
+/// The bytes of states are counted again when there is a new row for each so many groups. So the cost of a row does not
+/// depend on the number of groups.
 const GROUPS_PER_ROW: usize = 4;
 
 impl Aggregation {
@@ -666,6 +666,7 @@ impl Aggregation {
                 self.states.push(each);
             }
         }
+        self.count_state_bytes();
         Ok(sharing)
     }
 

@@ -19,7 +19,7 @@ pub struct Extremes {
     with_value: usize,
     /// The digits after the point that each decimal shows.
     shown: Vec<u8>,
-    /// The same if all decimals so far show as many.
+    /// The number of these digits, if all decimals so far show the same number.
     shown_by_all: Option<u8>,
     /// The digits after the point that all values have; `None` before the first one, and for integers.
     scale: Option<u32>,

@@ -90,7 +90,7 @@ impl Groups {
         self.keys[at].value(number)
     }
 
-    /// Returns a key of these groups, which is held like this.
+    /// Returns the values of a key for these groups. Their representation is `repr`.
     pub fn keys(&self, groups: Range<usize>, at: usize, repr: Repr) -> Vector<'_> {
         match &self.keys[..] {
             [only] => only.vector(repr, groups),

@@ -135,7 +135,7 @@ pub struct KeyValues {
 /// The values of a key by their numbers.
 #[derive(Debug)]
 enum ByNumber {
-    /// Integers of the representation of the key; in the place of NULL any.
+    /// Integers in the representation of the key. The integer at the number of NULL means nothing.
     Ints(Vec<i64>),
     Datums(Vec<Datum>),
 }
@@ -344,7 +344,7 @@ impl KeyValues {
         }
     }
 
-    /// Returns the values with these numbers, which are held like this.
+    /// Returns the values with these numbers, whose representation is `repr`.
     pub fn vector(&self, repr: Repr, numbers: Range<usize>) -> Vector<'_> {
         let is_plain = self.repr == Some(repr)
             && self.null.is_none_or(|null| !numbers.contains(&(null as usize)));
