@@ -171,14 +171,27 @@ pub fn http_date(micros: u64) -> String {
     let (year, month, day, seconds) = split(micros);
     // 1970 began on a Thursday.
     let weekday = (micros / MICROS as u64 / DAY_SECONDS as u64 + 4) % 7;
-    format!(
-        "{}, {day:02} {} {year:04} {:02}:{:02}:{:02} GMT",
-        WEEKDAYS[weekday as usize],
-        MONTHS[month as usize - 1],
-        seconds / 3600,
-        seconds / 60 % 60,
-        seconds % 60
-    )
+    let mut text = String::with_capacity("Sat, 21 Nov 2026 09:31:55 GMT".len());
+    text.push_str(WEEKDAYS[weekday as usize]);
+    text.push_str(", ");
+    put_two_digits(&mut text, day as u64);
+    text.push(' ');
+    text.push_str(MONTHS[month as usize - 1]);
+    text.push(' ');
+    put_two_digits(&mut text, year as u64 / 100);
+    put_two_digits(&mut text, year as u64 % 100);
+    for (before, number) in [(' ', seconds / 3600), (':', seconds / 60 % 60), (':', seconds % 60)] {
+        text.push(before);
+        put_two_digits(&mut text, number as u64);
+    }
+    text.push_str(" GMT");
+    text
+}
+
+fn put_two_digits(text: &mut String, number: u64) {
+    for digit in [number / 10 % 10, number % 10] {
+        text.push((b'0' + digit as u8) as char);
+    }
 }
 
 /// Reads what [`http_date`] writes; `None` for anything else.
