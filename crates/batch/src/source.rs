@@ -105,7 +105,8 @@ fn keep_words(column: Option<BlockColumn<'_>>, cell: &mut OnceCell<Arc<Words>>) 
     Ok(())
 }
 
-fn field_of<'b>(
+/// Returns a field of the objects of a column; `None` if the block does not have it in the form that is wanted.
+pub(crate) fn field_of<'b>(
     block: &'b Block,
     wanted: &SourceColumns,
     field: &Field,
@@ -268,24 +269,11 @@ pub(crate) fn slices_of_block(
         ChunkCell { wholes, ..ChunkCell::default() }
     };
     let chunks: Vec<ChunkCell<'_>> = (0..bytes.len()).map(cells).collect();
-    let mut seen = block.seen();
     for start in (0..block.len()).step_by(ROWS_MAX) {
         let rows = ROWS_MAX.min(block.len() - start);
-        let selected = match &mut seen {
+        let selected = match block.seen() {
             None => Selection::All(rows),
-            Some(seen) => {
-                // A slice has no more of them than it has rows.
-                let first = &seen[..rows.min(seen.len())];
-                let count = first.partition_point(|row| usize::from(*row) < start + rows);
-                let (of_slice, rest) = seen.split_at(count);
-                *seen = rest;
-                match of_slice.len() < rows {
-                    true => {
-                        Selection::Some(of_slice.iter().map(|row| row - start as u16).collect())
-                    }
-                    false => Selection::All(rows),
-                }
-            }
+            Some(seen) => Selection::of_bits(&seen.words()[start / 64..], rows),
         };
         if !selected.is_empty() {
             let (bytes, chunks) = (&bytes[..], &chunks[..]);
@@ -347,31 +335,21 @@ fn vector_of<'a>(
             };
             Values::Decimals(Decimals { scale: (*scale).min(SCALE_MAX), mantissas, shown, bound })
         }
-        ChunkValues::Floats(stream) => {
-            let mut room = [0.0; ROWS_MAX];
-            let count = stream.block(index, &mut room);
-            Values::Floats(Floats {
-                repr: Repr::Float8,
-                values: room[..count].to_vec(),
-                bound: float_bound_by(column.zone()),
-            })
-        }
-        ChunkValues::Floats32(stream) => {
-            let mut room = [0.0; ROWS_MAX];
-            let count = stream.block(index, &mut room);
-            Values::Floats(Floats {
-                repr: Repr::Float4,
-                values: room[..count].iter().map(|one| f64::from(*one)).collect(),
-                bound: float_bound_by(column.zone()),
-            })
-        }
+        ChunkValues::Floats(stream) => Values::Floats(Floats {
+            repr: Repr::Float8,
+            values: stream.block(index, |one| one),
+            bound: float_bound_by(column.zone()),
+        }),
+        ChunkValues::Floats32(stream) => Values::Floats(Floats {
+            repr: Repr::Float4,
+            values: stream.block(index, f64::from),
+            bound: float_bound_by(column.zone()),
+        }),
         ChunkValues::Strings(strings) => match (strings.codes(), strings.whole()) {
             (Some(stream), _) => {
                 let words = words_of(column, words, is_text)?;
-                let mut room = [0; ROWS_MAX];
                 let wrong = || damaged(column, "a code is not in the dictionary");
-                let count = stream.block_small(index, &mut room).ok_or_else(wrong)?;
-                let codes = room[..count].to_vec();
+                let codes = stream.block_small(index).ok_or_else(wrong)?;
                 let greatest = codes.iter().fold(0, |greatest, code| greatest.max(*code));
                 if greatest as usize >= words.len().max(1) {
                     return Err(wrong());

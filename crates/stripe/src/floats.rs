@@ -43,7 +43,7 @@ pub trait Float: Copy + sealed::Sealed {
     #[doc(hidden)]
     fn of(bytes: &[u8]) -> Self;
     #[doc(hidden)]
-    fn fill(bytes: &[u8], out: &mut [Self]);
+    fn map<T>(bytes: &[u8], f: impl Fn(Self) -> T) -> Vec<T>;
 }
 
 mod sealed {
@@ -73,11 +73,9 @@ macro_rules! float {
                 out.extend_from_slice(&self.to_le_bytes());
             }
             #[inline(always)]
-            fn fill(bytes: &[u8], out: &mut [Self]) {
+            fn map<T>(bytes: &[u8], f: impl Fn(Self) -> T) -> Vec<T> {
                 let (numbers, _) = bytes.as_chunks::<{ size_of::<$float>() }>();
-                for (slot, bytes) in out.iter_mut().zip(numbers) {
-                    *slot = <$float>::from_le_bytes(*bytes);
-                }
+                numbers.iter().map(|bytes| f(<$float>::from_le_bytes(*bytes))).collect()
             }
             #[inline(always)]
             fn of(bytes: &[u8]) -> Self {
@@ -153,27 +151,24 @@ impl<'a, F: Float> Floats<'a, F> {
         self.count == 0
     }
 
-    /// Decodes block `index` into the front of `out` and returns the number of its values.
-    pub fn block(&self, index: usize, out: &mut [F; BLOCK_ROWS]) -> usize {
+    /// Returns what `f` makes of the values of block `index`.
+    pub fn block<T>(&self, index: usize, f: impl Fn(F) -> T) -> Vec<T> {
         let start = index * BLOCK_ROWS;
         let count = BLOCK_ROWS.min(self.count - start);
         match &self.form {
-            Form::Plain(bytes) => {
-                let bytes = &bytes[start * F::BYTES..][..count * F::BYTES];
-                F::fill(bytes, &mut out[..count]);
-            }
+            Form::Plain(bytes) => F::map(&bytes[start * F::BYTES..][..count * F::BYTES], f),
             Form::Decimal { power, mantissas, exceptions } => {
-                for (slot, mantissa) in out.iter_mut().zip(mantissas.block(index)) {
-                    *slot = decimal(mantissa, *power);
-                }
+                let mantissas = mantissas.block(index);
+                let values = mantissas.into_iter().map(|one| f(decimal(one, *power)));
+                let mut values: Vec<T> = values.collect();
                 let first = exceptions.partition_point(|(at, _)| (*at as usize) < start);
                 let within = |(at, _): &&(u32, F)| (*at as usize) < start + count;
                 for (at, number) in exceptions[first..].iter().take_while(within) {
-                    out[*at as usize - start] = *number;
+                    values[*at as usize - start] = f(*number);
                 }
+                values
             }
         }
-        count
     }
 
     /// Returns the value at `index`.

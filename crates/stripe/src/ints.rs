@@ -219,20 +219,16 @@ impl<'a> Ints<'a> {
         }
     }
 
-    /// Decodes block `index` into the front of `out` and returns the number of its values; `None` if one of them is not
-    /// from 0 to 4,294,967,295.
-    pub fn block_small(&self, index: usize, out: &mut [u32; BLOCK_ROWS]) -> Option<usize> {
+    /// Returns the values of block `index`; `None` if one of them is not from 0 to 4,294,967,295.
+    pub fn block_small(&self, index: usize) -> Option<Vec<u32>> {
         let count = BLOCK_ROWS.min(self.count - index * BLOCK_ROWS);
         if let (Form::Packed(packed), BLOCK_ROWS) = (&self.form, count) {
             let (reference, width, bits) = packed.block(index, count);
-            if unpack_small(bits, width, reference, out).is_some() {
-                return Some(count);
+            if let Some(values) = unpack_small(bits, width, reference) {
+                return Some(values);
             }
         }
-        for (slot, value) in out.iter_mut().zip(self.block(index)) {
-            *slot = u32::try_from(value).ok()?;
-        }
-        Some(count)
+        self.block(index).into_iter().map(|value| u32::try_from(value).ok()).collect()
     }
 
     /// Returns the value at `index`.

@@ -47,23 +47,17 @@ pub(crate) fn unpack(packed: &[u8], width: u32, reference: i64, count: usize) ->
 }
 
 /// Unpacks a whole block of integers, each plus `reference`; `None` if one of them could need more than 32 bits.
-pub(crate) fn unpack_small(
-    packed: &[u8],
-    width: u32,
-    reference: i64,
-    out: &mut [u32; BLOCK_ROWS],
-) -> Option<()> {
+pub(crate) fn unpack_small(packed: &[u8], width: u32, reference: i64) -> Option<Vec<u32>> {
     let reference = u32::try_from(reference).ok()?;
     let most = u64::MAX.checked_shr(64 - width).unwrap_or(0);
     u32::try_from(u64::from(reference) + most.min(u64::from(u32::MAX))).ok()?;
-    match width {
-        0 => out.fill(reference),
-        1..=8 => unpack_small_lanes::<u8>(packed, width, reference, out),
-        9..=16 => unpack_small_lanes::<u16>(packed, width, reference, out),
-        17..=31 => unpack_small_lanes::<u32>(packed, width, reference, out),
+    Some(match width {
+        0 => vec![reference; BLOCK_ROWS],
+        1..=8 => unpack_small_lanes::<u8>(packed, width, reference),
+        9..=16 => unpack_small_lanes::<u16>(packed, width, reference),
+        17..=31 => unpack_small_lanes::<u32>(packed, width, reference),
         _ => return None,
-    }
-    Some(())
+    })
 }
 
 /// Sets to 0 the marks of the integers of a whole block that are outside of `low` to `low + span`. `low` and `span` are
@@ -157,29 +151,31 @@ fn pack_lanes<L: Lane>(values: &[u64], width: u32, out: &mut Vec<u8>) {
     packed.iter().for_each(|lane| lane.put(out));
 }
 
-/// Returns the lanes of a packed block: copied to `room` where they are not aligned.
+/// Calls `f` with the lanes of a packed block, of `width` bits for each of its 1,024 integers: with a copy of them where
+/// they are not aligned.
 #[inline(always)]
-fn aligned<'r, L: Lane>(packed: &'r [u8], width: u32, room: &'r mut [L; BLOCK_ROWS]) -> &'r [L] {
-    let room = &mut room[..BLOCK_ROWS * width as usize / L::T];
+fn with_lanes<L: Lane, R>(packed: &[u8], width: u32, f: impl FnOnce(&[L]) -> R) -> R {
+    let count = BLOCK_ROWS * width as usize / L::T;
+    assert_eq!(packed.len(), count * size_of::<L>(), "the bytes of a whole block");
     // SAFETY: a lane is an unsigned integer, which any bytes are.
     if let ([], lanes, []) = unsafe { packed.align_to::<L>() }
-        && lanes.len() == room.len()
         && cfg!(target_endian = "little")
     {
-        return lanes;
+        return f(lanes);
     }
-    assert_eq!(packed.len(), size_of_val(room), "the bytes of a whole block");
-    L::fill(packed, room);
-    room
+    let mut room = L::ZEROS;
+    L::fill(packed, &mut room[..count]);
+    f(&room[..count])
 }
 
-/// Returns the lanes of a whole block.
+/// Returns the integers of a whole block.
 #[inline(always)]
 fn lanes<L: Lane>(packed: &[u8], width: u32) -> [L; BLOCK_ROWS] {
-    let (mut room, mut block) = (L::ZEROS, L::ZEROS);
-    let packed = aligned(packed, width, &mut room);
-    // SAFETY: `aligned` gives as many elements as `width` bits of 1,024 fill, and the output has 1,024.
-    unsafe { L::unchecked_unpack(width as usize, packed, &mut block) };
+    let mut block = L::ZEROS;
+    // SAFETY: `with_lanes` gives as many elements as `width` bits of 1,024 fill, and the output has 1,024.
+    with_lanes(packed, width, |lanes| unsafe {
+        L::unchecked_unpack(width as usize, lanes, &mut block);
+    });
     block
 }
 
@@ -188,15 +184,9 @@ fn unpack_lanes<L: Lane>(packed: &[u8], width: u32, reference: i64) -> Vec<i64> 
     lanes.iter().map(|lane| reference.wrapping_add(lane.widen() as i64)).collect()
 }
 
-fn unpack_small_lanes<L: Lane>(
-    packed: &[u8],
-    width: u32,
-    reference: u32,
-    out: &mut [u32; BLOCK_ROWS],
-) {
-    for (slot, lane) in out.iter_mut().zip(&lanes::<L>(packed, width)) {
-        *slot = reference.wrapping_add(lane.widen() as u32);
-    }
+fn unpack_small_lanes<L: Lane>(packed: &[u8], width: u32, reference: u32) -> Vec<u32> {
+    let lanes = lanes::<L>(packed, width);
+    lanes.iter().map(|lane| reference.wrapping_add(lane.widen() as u32)).collect()
 }
 
 fn unmark_lanes<L: Lane>(
@@ -213,22 +203,23 @@ fn unmark_lanes<L: Lane>(
 }
 
 fn one_of_lanes<L: Lane>(packed: &[u8], width: u32, index: usize) -> u64 {
-    let mut room = L::ZEROS;
-    let packed = aligned(packed, width, &mut room);
-    // SAFETY: `aligned` gives as many elements as `width` bits of 1,024 fill.
-    unsafe { L::unchecked_unpack_single(width as usize, packed, index) }.widen()
+    // SAFETY: `with_lanes` gives as many elements as `width` bits of 1,024 fill.
+    with_lanes::<L, _>(packed, width, |lanes| unsafe {
+        L::unchecked_unpack_single(width as usize, lanes, index)
+    })
+    .widen()
 }
 
 fn few_of_lanes<L: Lane>(packed: &[u8], width: u32, reference: i64, places: &[u16]) -> Vec<i64> {
-    let mut room = L::ZEROS;
-    let packed = aligned(packed, width, &mut room);
-    let one = |place: &u16| {
-        // SAFETY: `aligned` gives as many elements as `width` bits of 1,024 fill.
-        let lane =
-            unsafe { L::unchecked_unpack_single(width as usize, packed, usize::from(*place)) };
-        reference.wrapping_add(lane.widen() as i64)
-    };
-    places.iter().map(one).collect()
+    with_lanes::<L, _>(packed, width, |lanes| {
+        let one = |place: &u16| {
+            // SAFETY: `with_lanes` gives as many elements as `width` bits of 1,024 fill.
+            let lane =
+                unsafe { L::unchecked_unpack_single(width as usize, lanes, usize::from(*place)) };
+            reference.wrapping_add(lane.widen() as i64)
+        };
+        places.iter().map(one).collect()
+    })
 }
 
 fn pack_short(values: &[u64], width: u32, out: &mut Vec<u8>) {

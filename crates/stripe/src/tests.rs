@@ -56,6 +56,14 @@ proptest! {
             let places = at..values.len().min(at + at % 2_000);
             prop_assert_eq!(&read.range(places.clone()), &values[places]);
         }
+        let is_some = |at: usize| at * at % 7 < 4;
+        let mut words = vec![0_u64; values.len().div_ceil(64)];
+        (0..values.len()).filter(|at| is_some(*at)).for_each(|at| words[at / 64] |= 1 << (at % 64));
+        let some = |at: &usize| is_some(*at);
+        let some_values: Vec<i64> = (0..values.len()).filter(some).map(|at| values[at]).collect();
+        let some_nulls: Vec<bool> = (0..values.len()).filter(some).map(|at| is_null[at]).collect();
+        let zone = Zone::of(Column::Ints(&some_values), &some_nulls);
+        prop_assert_eq!(Zone::of_some(&chunk, &words), Some(zone));
         for (index, block) in values.chunks(BLOCK_ROWS).enumerate() {
             let farthest = block.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0);
             prop_assert!(read.bound(index) >= farthest, "block {}", index);
@@ -105,11 +113,9 @@ proptest! {
         let bytes = written(Column::Floats(&values), &is_null);
         let chunk = Chunk::read(&bytes).expect("reads");
         let Values::Floats(read) = chunk.values() else { panic!("floats: {chunk:?}") };
-        let mut block = [0.0; BLOCK_ROWS];
         for (index, expected) in values.chunks(BLOCK_ROWS).enumerate() {
-            prop_assert_eq!(read.block(index, &mut block), expected.len());
-            let same = block.iter().zip(expected).all(|(one, other)| one.to_bits() == other.to_bits());
-            prop_assert!(same, "block {}", index);
+            let bits: Vec<u64> = expected.iter().map(|value| value.to_bits()).collect();
+            prop_assert_eq!(read.block(index, f64::to_bits), bits, "block {}", index);
         }
         let bytes = written(Column::Floats32(&narrow), &is_null);
         let chunk = Chunk::read(&bytes).expect("reads");

@@ -5,9 +5,9 @@
 
 use std::cmp::Ordering;
 
-use crate::chunk::Column;
+use crate::chunk::{Chunk, Column, Values};
 use crate::cursor::{Cursor, put_signed, put_unsigned};
-use crate::{CHUNK_ROWS_MAX, Error, Result};
+use crate::{BLOCK_ROWS, CHUNK_ROWS_MAX, Error, Result};
 
 const NOTHING: u8 = 0;
 const INTS: u8 = 1;
@@ -91,6 +91,40 @@ impl Zone {
             bounds: bounds.unwrap_or(Bounds::Nothing),
             sum,
         }
+    }
+
+    /// Returns the facts about those values of a chunk of integers or decimals whose bit is 1; `None` for other chunks. A
+    /// word has the bits of 64 values, the lowest one first, and no bit beyond the last value is 1.
+    pub fn of_some(chunk: &Chunk<'_>, words: &[u64]) -> Option<Zone> {
+        let ints = match chunk.values() {
+            Values::Ints(ints) => ints,
+            Values::Decimals { mantissas, .. } => mantissas,
+            Values::Floats(_) | Values::Floats32(_) | Values::Strings(_) => return None,
+        };
+        let mut zone = Zone { count: 0, nulls: 0, bounds: Bounds::Nothing, sum: None };
+        let (mut sum, mut least, mut greatest) = (0, i64::MAX, i64::MIN);
+        for (block, words) in words.chunks(BLOCK_ROWS / 64).enumerate() {
+            let values = ints.block(block);
+            for (from, word) in (0..).step_by(64).zip(words) {
+                let mut left = *word;
+                while left != 0 {
+                    let at = from + left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    zone.count += 1;
+                    if chunk.nulls().has(block * BLOCK_ROWS + at) {
+                        zone.nulls += 1;
+                        continue;
+                    }
+                    sum += i128::from(values[at]);
+                    (least, greatest) = (least.min(values[at]), greatest.max(values[at]));
+                }
+            }
+        }
+        zone.sum = Some(sum);
+        if zone.nulls < zone.count {
+            zone.bounds = Bounds::Ints(least, greatest);
+        }
+        Some(zone)
     }
 
     /// Appends the zone to `out`.
