@@ -8,7 +8,7 @@ use scalar::function::{self, Eval};
 use scalar::registry;
 use sql::eval::{Program, Row};
 use sql::plan::{AggregateCall, Cast, Expr, ExprKind};
-use table::columnar::Block;
+use table::columnar::{Block, RowMask};
 use types::{Datum, DatumRef, Error, Repr, Result, SqlState, Type, TypeSource, bounded};
 
 use crate::ROWS_MAX;
@@ -16,13 +16,14 @@ use crate::condition::{Condition, Known};
 use crate::counts::Counts;
 use crate::distinct::Distinct;
 use crate::extremes::Extremes;
+use crate::few::add_to_few;
 use crate::groups::{Groups, KEYS_MAX, NONE};
 use crate::key_hashes::{TakeHashed, give_hashed, put_key_hashes};
 use crate::reader::{Piece, Reader, condition_of};
 use crate::slice::{Load, Selection, Slice};
 use crate::source;
 use crate::state::{Floats, Merging, Missing, Rows, State};
-use crate::totals::{FEW, Totals};
+use crate::totals::Totals;
 use crate::value::{Compiler, Run, Value};
 use crate::vector::{Ints, Lent, Values, Vector};
 
@@ -418,7 +419,7 @@ impl Aggregation {
             self.take_zones(block, &mut is_told)?;
             if is_told.iter().all(|is_told| *is_told) {
                 (run.tick)(1)?;
-                let rows = block.seen().map_or(block.len(), <[u16]>::len) as u64;
+                let rows = block.seen().map_or(block.len(), RowMask::len) as u64;
                 self.rows[0] += rows;
                 return Ok(rows);
             }
@@ -451,30 +452,31 @@ impl Aggregation {
         taken.map(drop)
     }
 
-    /// Adds the visible rows of a block to the states that need no values, and, if all rows are visible, to the states
-    /// that can be computed from zones. Marks these states.
+    /// Adds the visible rows of a block to the states that need no values, and to those that can be computed from zones.
+    /// Marks these states.
     fn take_zones(&mut self, block: &Block, is_told: &mut [bool]) -> Result<()> {
         for call in &self.calls {
             if call.filter.is_some() || is_told[call.state] {
                 continue;
             }
-            if call.form == Form::Rows {
-                is_told[call.state] = true;
-                continue;
-            }
-            // Zones tell of all rows of a block.
-            if block.seen().is_some() {
-                continue;
+            match call.form {
+                Form::Rows => {
+                    is_told[call.state] = true;
+                    continue;
+                }
+                Form::Totals | Form::Extremes { .. } | Form::Present => {}
+                Form::Floats | Form::Distinct | Form::Counts { .. } | Form::Each => continue,
             }
             let [input] = call.inputs[..] else { continue };
             let Value::Column(column) = self.inputs[input] else { continue };
-            let Some(column) = block.column(self.reader.wanted().columns[column].position) else {
-                continue;
-            };
+            let position = self.reader.wanted().columns[column].position;
+            let Some(column) = block.column(position) else { continue };
             let is_numeric = column.repr() == Repr::Numeric;
             let scale = if is_numeric { source::scale_of(column)? } else { None };
-            if !is_numeric || scale.is_some() || call.form == Form::Present {
-                is_told[call.state] = self.states[call.state].update_by_zone(column.zone(), scale);
+            if (!is_numeric || scale.is_some() || call.form == Form::Present)
+                && let Some(zone) = block.seen_zone(position).map_err(table::Error::reported)?
+            {
+                is_told[call.state] = self.states[call.state].update_by_zone(&zone, scale);
             }
         }
         Ok(())
@@ -532,16 +534,7 @@ impl Aggregation {
         self.rows.resize(count, 0);
         match groups {
             None => self.rows[0] += rows.len() as u64,
-            Some(numbers) => {
-                let counts = &mut self.rows[..];
-                match &rows {
-                    Selection::All(all) => count_groups(numbers[..*all].iter().copied(), counts),
-                    Selection::Some(some) => {
-                        let numbers = some.iter().map(|row| numbers[usize::from(*row)]);
-                        count_groups(numbers, counts);
-                    }
-                }
-            }
+            Some(groups) => count_groups(groups, &rows, &mut self.rows),
         }
         self.uncounted_rows += rows.len();
         if self.uncounted_rows * GROUPS_PER_ROW >= count {
@@ -776,25 +769,10 @@ impl<'p> Load<'p> for Finished<'p> {
     }
 }
 
-/// Counts the rows of each group.
-fn count_groups(mut numbers: impl Iterator<Item = u32>, counts: &mut [u64]) {
-    if counts.len() > FEW {
-        return numbers.for_each(|group| counts[group as usize] += 1);
-    }
-    // Neighbouring rows are often in one group. With separate tables no addition waits for the one before.
-    let mut tables = [[0_u32; FEW]; 4];
-    loop {
-        for table in &mut tables {
-            let Some(group) = numbers.next() else {
-                for table in tables {
-                    for (count, more) in counts.iter_mut().zip(table) {
-                        *count += u64::from(more);
-                    }
-                }
-                return;
-            };
-            table[group as usize % FEW] += 1;
-        }
+/// Adds the selected rows of a slice, whose groups these are, to the number of rows of each group.
+fn count_groups(groups: &[u32], rows: &Selection, counts: &mut [u64]) {
+    if !add_to_few(counts.len(), groups, rows, |_| 1, |group, more| counts[group] += more as u64) {
+        rows.each(|row| counts[groups[row] as usize] += 1);
     }
 }
 

@@ -65,14 +65,16 @@ pub(crate) fn compute<'a>(
             let (left, right) = (&left.values, &right.values);
             let values = floats(how, left, right);
             // A result that is infinite, no number or 0 can be an error.
-            let mut is_plain = true;
-            rows.each(|row| {
+            let is_fine = |row: usize| {
                 let value = values[row];
                 let may_be_zero =
                     how != Arithmetic::Multiply || left[row] == 0.0 || right[row] == 0.0;
-                let is_fine = value.is_finite() && (value != 0.0 || may_be_zero);
-                is_plain &= is_fine | !is_present(row);
-            });
+                value.is_finite() && (value != 0.0 || may_be_zero)
+            };
+            let is_plain = values
+                .iter()
+                .fold(true, |plain, value| plain & value.is_finite() & (*value != 0.0))
+                || rows.all(|row| is_fine(row) || !is_present(row));
             is_plain.then(|| Values::Floats(Floats::of(values)))
         }
         (Numbers::Int4 | Numbers::Int8, Values::Ints(left), Values::Ints(right)) => {

@@ -76,11 +76,8 @@ impl Member {
         let Values::Codes(words, codes) = &vector.values else {
             return rows.try_retain(|row| vector.with(row, |value| self.is_in(value)));
         };
-        let mut memo = self.memo.borrow_mut();
         let test = |row: usize| self.is_in(words.get(codes[row])).map(Some);
-        let verdicts = memo.judge(words, codes, rows, test)?;
-        rows.retain_by(codes, |code| verdicts[code as usize] == Some(true));
-        Ok(())
+        self.memo.borrow_mut().narrow(words, codes, rows, test)
     }
 }
 
@@ -88,38 +85,67 @@ impl Member {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memo {
     words: Option<Arc<Words>>,
-    verdicts: Vec<Option<bool>>,
+    verdicts: Vec<Verdict>,
     /// How many entries have no verdict yet.
     open: usize,
 }
 
+/// The verdict of a condition on an entry. The bits of verdicts can be put together: those of some entries have
+/// [`UNKNOWN`] if one of them has no verdict yet.
+type Verdict = u8;
+
+const FALSE: Verdict = 0;
+const TRUE: Verdict = 1;
+const UNKNOWN: Verdict = 2;
+
 impl Memo {
-    /// Finds out what the condition says of the entries that rows have. `test` gives the verdict of the entry that a
-    /// row has.
+    fn begin(&mut self, words: &Arc<Words>) {
+        if !self.words.as_ref().is_some_and(|known| Arc::ptr_eq(known, words)) {
+            self.words = Some(Arc::clone(words));
+            self.verdicts.clear();
+            self.verdicts.resize(words.len(), UNKNOWN);
+            self.open = words.len();
+        }
+    }
+
+    /// Returns what the condition says of the entries that rows have. `test` gives the verdict of the entry that a row
+    /// has; `None` if the row does not tell.
     fn judge(
         &mut self,
         words: &Arc<Words>,
         codes: &[u32],
         rows: &Selection,
         mut test: impl FnMut(usize) -> Result<Option<bool>>,
-    ) -> Result<&[Option<bool>]> {
-        if !self.words.as_ref().is_some_and(|known| Arc::ptr_eq(known, words)) {
-            self.words = Some(Arc::clone(words));
-            self.verdicts.clear();
-            self.verdicts.resize(words.len(), None);
-            self.open = words.len();
-        }
-        if self.open > 0 {
+    ) -> Result<&[Verdict]> {
+        self.begin(words);
+        // Some entries may never get a verdict, as no row has them. So it is looked up for all rows without a branch
+        // whether one of them lacks it.
+        if self.open > 0 && rows.either(codes, |code| self.verdicts[code as usize]) & UNKNOWN != 0 {
             rows.try_each(|row| {
                 let verdict = &mut self.verdicts[codes[row] as usize];
-                if verdict.is_none() {
-                    *verdict = test(row)?;
-                    self.open -= usize::from(verdict.is_some());
+                if *verdict == UNKNOWN
+                    && let Some(is_true) = test(row)?
+                {
+                    *verdict = if is_true { TRUE } else { FALSE };
+                    self.open -= 1;
                 }
                 Ok::<_, types::Error>(())
             })?;
         }
         Ok(&self.verdicts)
+    }
+
+    /// Keeps the rows, none of which is NULL, whose entries fulfil the condition. `test` is as in [`Memo::judge`].
+    fn narrow(
+        &mut self,
+        words: &Arc<Words>,
+        codes: &[u32],
+        rows: &mut Selection,
+        test: impl FnMut(usize) -> Result<Option<bool>>,
+    ) -> Result<()> {
+        let verdicts = self.judge(words, codes, rows, test)?;
+        rows.retain_by(codes, |code| verdicts[code as usize] == TRUE);
+        Ok(())
     }
 }
 
@@ -308,18 +334,17 @@ impl Condition {
                     }
                 };
                 let mut memo = memo.borrow_mut();
-                // First every code gets its verdict, then all rows are looked at without a branch.
-                let verdicts = memo.judge(words, codes, rows, |row| match vector.is_null(row) {
+                let test = |row| match vector.is_null(row) {
                     true => Ok(None),
                     false => whole.test(run, slice, row).map(Some),
-                })?;
+                };
                 if vector.nulls.is_empty() {
-                    rows.retain_by(codes, |code| verdicts[code as usize] == Some(true));
-                    return Ok(());
+                    return memo.narrow(words, codes, rows, test);
                 }
+                let verdicts = memo.judge(words, codes, rows, test)?;
                 rows.try_retain(|row| match vector.is_null(row) {
                     true => whole.test(run, slice, row),
-                    false => Ok(verdicts[codes[row] as usize] == Some(true)),
+                    false => Ok(verdicts[codes[row] as usize] == TRUE),
                 })
             }
             Condition::Columns(sides, how, whole) => {
@@ -365,17 +390,18 @@ impl Condition {
     }
 
     /// Says what the zones of a block tell of the condition. `zone` gives that of a column, and how its values are
-    /// held; `None` if nothing is known.
+    /// held, `field` that of a field of objects, by its number; `None` if nothing is known.
     pub fn known<'z>(
         &self,
         run: Run<'_>,
         zone: &dyn Fn(usize) -> Option<(&'z Zone, Repr)>,
+        field: &dyn Fn(usize) -> Option<&'z Zone>,
     ) -> Known {
         match self {
             Condition::And(list) => {
                 let mut known = Known::Always;
                 for part in list {
-                    match part.known(run, zone) {
+                    match part.known(run, zone, field) {
                         Known::Never => return Known::Never,
                         Known::Open => known = Known::Open,
                         Known::Always => {}
@@ -386,7 +412,7 @@ impl Condition {
             Condition::Or(list) => {
                 let mut known = Known::Never;
                 for part in list {
-                    match part.known(run, zone) {
+                    match part.known(run, zone, field) {
                         Known::Always => return Known::Always,
                         Known::Open => known = Known::Open,
                         Known::Never => {}
@@ -395,10 +421,12 @@ impl Condition {
                 known
             }
             Condition::IsNull(Value::Column(column), negated) => match zone(*column) {
-                Some((zone, _)) if zone.nulls == 0 => is_known(*negated),
-                Some((zone, _)) if zone.nulls == zone.count => is_known(!*negated),
-                _ => Known::Open,
+                Some((zone, _)) => has_values(zone, *negated),
+                None => Known::Open,
             },
+            Condition::HasField(number, _) => {
+                field(*number).map_or(Known::Open, |zone| has_values(zone, true))
+            }
             Condition::Compare(compare) => compare.known(run, zone),
             _ => Known::Open,
         }
@@ -424,6 +452,15 @@ fn narrow_packed<'c>(
         rows.retain_marked(&marks);
     }
     Ok(rest)
+}
+
+/// Says how many rows of a block have a value in a column, or have none.
+fn has_values(zone: &Zone, wanted: bool) -> Known {
+    match zone.nulls {
+        0 => is_known(wanted),
+        nulls if nulls == zone.count => is_known(!wanted),
+        _ => Known::Open,
+    }
 }
 
 fn is_known(always: bool) -> Known {

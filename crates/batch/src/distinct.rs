@@ -15,21 +15,60 @@ use crate::vector::Vector;
 pub struct Distinct {
     values: KeyValues,
     seen: SeenValues,
-    counts: Vec<u64>,
     numbers: Vec<u32>,
 }
 
 /// Which values were seen in which groups.
 enum SeenValues {
     /// A bitmap of the numbers of values for each group.
-    Bits(Vec<Vec<u64>>),
-    /// Groups and numbers, where there are many groups.
-    Pairs(HashSet<u64, FixedState>),
+    Bits(Bitmaps),
+    /// Groups and numbers, where there are many groups; and how many numbers each group has.
+    Pairs(HashSet<u64, FixedState>, Vec<u64>),
 }
 
 impl Default for SeenValues {
     fn default() -> SeenValues {
-        SeenValues::Bits(Vec::new())
+        SeenValues::Bits(Bitmaps::default())
+    }
+}
+
+/// A bitmap for each group, all of one length, one after the other.
+#[derive(Default)]
+struct Bitmaps {
+    bits: Vec<u64>,
+    /// The words of each.
+    words: usize,
+}
+
+impl Bitmaps {
+    /// Makes room for so many groups, and for numbers below `numbers`.
+    fn reach(&mut self, groups: usize, numbers: usize) {
+        let words = numbers.div_ceil(64);
+        if words > self.words {
+            let words = words.next_power_of_two();
+            let mut bits = Vec::with_capacity(groups * words);
+            for group in 0..groups {
+                bits.extend_from_slice(self.of_group(group));
+                bits.resize((group + 1) * words, 0);
+            }
+            *self = Bitmaps { bits, words };
+        }
+        self.bits.resize(groups * self.words, 0);
+    }
+
+    /// Returns the bitmap of a group; an empty one if it has seen nothing.
+    fn of_group(&self, group: usize) -> &[u64] {
+        self.bits.get(group * self.words..(group + 1) * self.words).unwrap_or_default()
+    }
+
+    /// Notes a number of a group.
+    #[inline(always)]
+    fn set(&mut self, group: usize, number: u32) {
+        self.bits[group * self.words + number as usize / 64] |= 1 << (number % 64);
+    }
+
+    fn groups(&self) -> impl Iterator<Item = &[u64]> {
+        self.bits.chunks_exact(self.words.max(1))
     }
 }
 
@@ -59,31 +98,18 @@ impl Distinct {
         numbers.clear();
         numbers.resize(crate::ROWS_MAX, 0);
         self.values.numbers(vector, rows.rows, true, &mut numbers);
-        self.counts.resize(rows.count, 0);
         self.change_form(rows.count);
-        let counts = &mut self.counts;
         match &mut self.seen {
             SeenValues::Bits(bits) => {
-                let words = self.values.len().div_ceil(64);
-                bits.resize(rows.count, Vec::new());
-                bits.iter_mut().for_each(|of_group| of_group.resize(words, 0));
-                rows.each(
-                    vector,
-                    |row, group| {
-                        let number = numbers[row] as usize;
-                        let word = &mut bits[group][number / 64];
-                        let bit = 1 << (number % 64);
-                        counts[group] += u64::from(*word & bit == 0);
-                        *word |= bit;
-                    },
-                    |_| {},
-                );
+                bits.reach(rows.count, self.values.len());
+                rows.each_value(vector, &numbers, |number, group| bits.set(group, number));
             }
-            SeenValues::Pairs(pairs) => rows.each(
-                vector,
-                |row, group| counts[group] += u64::from(pairs.insert(pair(group, numbers[row]))),
-                |_| {},
-            ),
+            SeenValues::Pairs(pairs, counts) => {
+                counts.resize(rows.count, 0);
+                rows.each_value(vector, &numbers, |number, group| {
+                    counts[group] += u64::from(pairs.insert(pair(group, number)));
+                });
+            }
         }
         self.numbers = numbers;
     }
@@ -92,28 +118,19 @@ impl Distinct {
     pub fn merge(&mut self, mut other: Distinct, merging: Merging<'_>) {
         let groups = merging.rows_before.len();
         let numbers = self.values.merge(&other.values);
-        self.counts.resize(groups, 0);
         self.change_form(groups);
-        let (counts, words) = (&mut self.counts, self.values.len().div_ceil(64));
         match &mut self.seen {
             SeenValues::Bits(bits) => {
-                bits.resize(groups, Vec::new());
-                bits.iter_mut().for_each(|of_group| of_group.resize(words, 0));
+                bits.reach(groups, self.values.len());
                 let SeenValues::Bits(others) = &other.seen else { return };
-                for (of_group, to) in others.iter().zip(merging.groups) {
-                    let to = *to as usize;
-                    for number in bits_of(of_group) {
-                        let number = numbers[number] as usize;
-                        let word = &mut bits[to][number / 64];
-                        let bit = 1 << (number % 64);
-                        counts[to] += u64::from(*word & bit == 0);
-                        *word |= bit;
-                    }
+                for (of_group, to) in others.groups().zip(merging.groups) {
+                    bits_of(of_group).for_each(|number| bits.set(*to as usize, numbers[number]));
                 }
             }
-            SeenValues::Pairs(pairs) => {
+            SeenValues::Pairs(pairs, counts) => {
+                counts.resize(groups, 0);
                 other.take_pairs();
-                let SeenValues::Pairs(others) = &other.seen else { return };
+                let SeenValues::Pairs(others, _) = &other.seen else { return };
                 pairs.reserve(others.len());
                 for one in others {
                     let to = merging.groups[(one >> 32) as usize] as usize;
@@ -132,23 +149,30 @@ impl Distinct {
 
     fn take_pairs(&mut self) {
         let SeenValues::Bits(bits) = &self.seen else { return };
-        let mut pairs = HashSet::default();
-        for (group, bits) in bits.iter().enumerate() {
+        let (mut pairs, mut counts) = (HashSet::default(), Vec::new());
+        for (group, bits) in bits.groups().enumerate() {
+            let before = pairs.len();
             pairs.extend(bits_of(bits).map(|number| pair(group, number as u32)));
+            counts.push((pairs.len() - before) as u64);
         }
-        self.seen = SeenValues::Pairs(pairs);
+        self.seen = SeenValues::Pairs(pairs, counts);
     }
 
     /// Returns the number of different values of a group.
     pub fn count(&self, group: usize) -> u64 {
-        self.counts.get(group).copied().unwrap_or(0)
+        match &self.seen {
+            SeenValues::Bits(bits) => {
+                bits.of_group(group).iter().map(|word| u64::from(word.count_ones())).sum()
+            }
+            SeenValues::Pairs(_, counts) => counts.get(group).copied().unwrap_or(0),
+        }
     }
 
     /// Returns about how many bytes are held.
     pub fn bytes(&self) -> usize {
         let seen = match &self.seen {
-            SeenValues::Bits(bits) => bits.iter().map(|of_group| of_group.len() * 8).sum(),
-            SeenValues::Pairs(pairs) => pairs.capacity() * 16,
+            SeenValues::Bits(bits) => bits.bits.len() * size_of::<u64>(),
+            SeenValues::Pairs(pairs, counts) => pairs.capacity() * 16 + counts.len() * 8,
         };
         self.values.bytes() + seen
     }

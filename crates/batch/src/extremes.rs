@@ -57,17 +57,15 @@ impl Extremes {
         let is_same = shown.is_none() || self.shown_by_all.is_some();
         if is_same && self.with_value == rows.count {
             let best = &mut self.best[..];
-            let is_done = match self.is_least {
-                true => rows.each_of_all(vector, values, |value, group| {
+            match self.is_least {
+                true => rows.each_value(vector, values, |value, group| {
                     best[group] = best[group].min(value);
                 }),
-                false => rows.each_of_all(vector, values, |value, group| {
+                false => rows.each_value(vector, values, |value, group| {
                     best[group] = best[group].max(value);
                 }),
-            };
-            if is_done {
-                return true;
             }
+            return true;
         }
         let (best, has, digits) = (&mut self.best, &mut self.has, &mut self.shown);
         let (is_least, with_value) = (self.is_least, &mut self.with_value);

@@ -377,7 +377,7 @@ impl KeyValues {
     }
 }
 
-/// Puts the numbers of the selected rows' values into `out`; false if a value has none yet.
+/// Puts the numbers of the selected rows' values into `out`, which has a place for each row; false if a value has none yet.
 #[inline]
 fn put_known<T: Copy>(
     rows: &Selection,
@@ -385,19 +385,24 @@ fn put_known<T: Copy>(
     out: &mut [u32],
     number: impl Fn(T) -> u32,
 ) -> bool {
-    let mut is_known = true;
-    let mut put = |slot: &mut u32, value: T| {
-        *slot = number(value);
-        is_known &= *slot != NONE;
-    };
     match rows {
-        Selection::All(count) => {
-            let slots = out[..*count].iter_mut().zip(values);
-            slots.for_each(|(slot, value)| put(slot, *value));
+        // Most rows: it is faster to look all of them up, one after the other, than to ask which.
+        Selection::Some(some) if some.len() * 2 < values.len() => {
+            some.iter().fold(true, |is_known, row| {
+                let row = usize::from(*row);
+                out[row] = number(values[row]);
+                is_known & (out[row] != NONE)
+            })
         }
-        Selection::Some(_) => rows.each(|row| put(&mut out[row], values[row])),
+        _ => {
+            let slots = out.iter_mut().zip(values);
+            let is_known = slots.fold(true, |is_known, (slot, value)| {
+                *slot = number(*value);
+                is_known & (*slot != NONE)
+            });
+            is_known || rows.all(|row| out[row] != NONE)
+        }
     }
-    is_known
 }
 
 #[cfg(test)]

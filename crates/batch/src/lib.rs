@@ -46,6 +46,7 @@ mod counts;
 mod cutoff;
 mod distinct;
 mod extremes;
+mod few;
 mod groups;
 mod join;
 mod kept;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sql::plan::Expr;
-use table::columnar::Block;
+use table::columnar::{Block, BlockColumn};
 use table::rows::{Batch, Layout};
 use types::{Datum, Repr, Result, Type};
 
@@ -93,10 +93,17 @@ impl Reader {
     pub fn known(&self, run: Run<'_>, piece: &Piece<'_, '_>) -> Known {
         match (&self.condition, piece) {
             (None, _) => Known::Always,
-            (Some(condition), Piece::Block(block, _)) => condition.known(run, &|at| {
-                let column = block.column(self.wanted.columns[at].position)?;
-                Some((column.zone(), column.repr()))
-            }),
+            (Some(condition), Piece::Block(block, _)) => {
+                let column = |at: usize| {
+                    let column = block.column(self.wanted.columns[at].position)?;
+                    Some((column.zone(), column.repr()))
+                };
+                let field = |number| {
+                    let field: &source::Field = &self.wanted.fields[number];
+                    source::field_of(block, &self.wanted, field).map(BlockColumn::zone)
+                };
+                condition.known(run, &column, &field)
+            }
             (Some(_), _) => Known::Open,
         }
     }

@@ -266,6 +266,31 @@ pub enum Selection {
 }
 
 impl Selection {
+    /// Returns those of the first `rows` rows whose bit is 1. A word has the bits of 64 rows, the lowest one first; beyond
+    /// these rows there are no ones in the words of the last of them.
+    pub(crate) fn of_bits(words: &[u64], rows: usize) -> Selection {
+        let bytes = words.iter().take(rows.div_ceil(64)).flat_map(|word| word.to_le_bytes());
+        Selection::of_bytes(bytes, rows)
+    }
+
+    /// As [`Selection::of_bits`], with the bits of eight rows in each byte.
+    #[inline(always)]
+    fn of_bytes(bytes: impl Iterator<Item = u8>, count: usize) -> Selection {
+        let (mut rows, mut kept) = ([0_u16; ROWS_MAX + 8], 0);
+        for (group, bits) in (0_u16..).zip(bytes) {
+            // No more rows are kept than were passed, so there is room for eight. The next group overwrites the places
+            // behind those that are kept.
+            for (row, place) in rows[kept..kept + 8].iter_mut().zip(&PLACES[usize::from(bits)]) {
+                *row = 8 * group + place;
+            }
+            kept += bits.count_ones() as usize;
+        }
+        match kept < count {
+            true => Selection::Some(rows[..kept].to_vec()),
+            false => Selection::All(count),
+        }
+    }
+
     /// Returns the number of rows.
     pub fn len(&self) -> usize {
         match self {
@@ -301,6 +326,27 @@ impl Selection {
         match self {
             Selection::All(rows) => (0..*rows).for_each(f),
             Selection::Some(rows) => rows.iter().for_each(|row| f(usize::from(*row))),
+        }
+    }
+
+    /// Returns true if `is` is true for each row.
+    pub fn all(&self, is: impl Fn(usize) -> bool) -> bool {
+        match self {
+            Selection::All(rows) => (0..*rows).all(is),
+            Selection::Some(rows) => rows.iter().all(|row| is(usize::from(*row))),
+        }
+    }
+
+    /// Returns the bits that `bits` gives for one of the values of the rows or for several.
+    #[inline]
+    pub(crate) fn either<T: Copy>(&self, values: &[T], bits: impl Fn(T) -> u8) -> u8 {
+        match self {
+            Selection::All(rows) => {
+                values[..*rows].iter().fold(0, |found, value| found | bits(*value))
+            }
+            Selection::Some(rows) => {
+                rows.iter().fold(0, |found, row| found | bits(values[usize::from(*row)]))
+            }
         }
     }
 
@@ -360,20 +406,9 @@ impl Selection {
         if let Selection::Some(_) = self {
             return self.retain(|row| marks[row % ROWS_MAX] == 1);
         }
-        let (mut rows, mut kept) = ([0_u16; ROWS_MAX], 0);
         let (groups, _) = marks.as_chunks::<8>();
-        for (group, marks) in (0_u16..).zip(groups) {
-            let bits = (u64::from_le_bytes(*marks).wrapping_mul(GATHER) >> 56) as usize;
-            // No more rows are kept than were passed, so there is room for eight. The next group overwrites the places
-            // behind those that are kept.
-            for (row, place) in rows[kept..kept + 8].iter_mut().zip(&PLACES[bits]) {
-                *row = 8 * group + place;
-            }
-            kept += bits.count_ones() as usize;
-        }
-        if kept < ROWS_MAX {
-            *self = Selection::Some(rows[..kept].to_vec());
-        }
+        let bits = |marks: &[u8; 8]| (u64::from_le_bytes(*marks).wrapping_mul(GATHER) >> 56) as u8;
+        *self = Selection::of_bytes(groups.iter().map(bits), ROWS_MAX);
     }
 
     /// Keeps the rows for which `keep` is true.
@@ -398,6 +433,21 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A selection has the rows whose bits are 1: all of a slice, or some.
+    #[test]
+    fn bits_select_rows() {
+        for rows in [1, 63, 64, 65, 1_000, ROWS_MAX] {
+            let mut words = vec![0_u64; rows.div_ceil(64)];
+            assert_eq!(Selection::of_bits(&words, rows), Selection::Some(Vec::new()));
+            (0..rows).for_each(|row| words[row / 64] |= 1 << (row % 64));
+            assert_eq!(Selection::of_bits(&words, rows), Selection::All(rows));
+            (0..rows).step_by(7).for_each(|row| words[row / 64] &= !(1 << (row % 64)));
+            let expected = (0..rows as u16).filter(|row| row % 7 > 0).collect();
+            words.push(1);
+            assert_eq!(Selection::of_bits(&words, rows), Selection::Some(expected));
+        }
+    }
 
     /// The rows that are marked are kept, of all rows and of some.
     #[test]

@@ -22,6 +22,7 @@ use types::{Datum, DatumRef, Repr, Result};
 use crate::counts::Counts;
 use crate::distinct::Distinct;
 use crate::extremes::Extremes;
+use crate::few::add_to_few;
 use crate::slice::Selection;
 use crate::totals::Totals;
 use crate::vector::{Ints, Values, Vector, bound_of};
@@ -38,23 +39,21 @@ pub struct Rows<'s> {
 }
 
 impl Rows<'_> {
-    /// Calls `f` with the value and the group of each row, if all rows of the slice are selected and have a value in
-    /// one of several groups; false if not.
+    /// Calls `f` with each value, and its group.
     #[inline]
-    pub(crate) fn each_of_all<T: Copy>(
+    pub(crate) fn each_value<T: Copy>(
         &self,
         vector: &Vector<'_>,
         values: &[T],
         mut f: impl FnMut(T, usize),
-    ) -> bool {
+    ) {
         match (self.groups, self.rows) {
             (Some(groups), Selection::All(count)) if vector.nulls.is_empty() => {
                 for (value, group) in values[..*count].iter().zip(&groups[..*count]) {
                     f(*value, *group as usize);
                 }
-                true
             }
-            _ => false,
+            _ => self.each(vector, |row, group| f(values[row], group), |_| {}),
         }
     }
 
@@ -121,13 +120,6 @@ pub enum State {
 pub struct Missing(Vec<u64>);
 
 impl Missing {
-    pub(crate) fn add(&mut self, group: usize, count: usize) {
-        if self.0.len() <= group {
-            self.0.resize(count.max(group + 1), 0);
-        }
-        self.0[group] += 1;
-    }
-
     /// Notes so many rows of the first group.
     pub(crate) fn add_many(&mut self, rows: u64) {
         if self.0.is_empty() {
@@ -150,8 +142,18 @@ impl Missing {
     }
 
     pub(crate) fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) {
-        if !vector.nulls.is_empty() {
-            rows.each(vector, |_, _| {}, |group| self.add(group, rows.count));
+        let nulls = &vector.nulls;
+        if nulls.is_empty() {
+            return;
+        }
+        self.0.resize(self.0.len().max(rows.count), 0);
+        let is_done = rows.groups.is_some_and(|groups| {
+            let is_null = |row: usize| i64::from(nulls[row]);
+            let add = |group: usize, more| self.0[group] += more as u64;
+            add_to_few(rows.count, groups, rows.rows, is_null, add)
+        });
+        if !is_done {
+            rows.each(vector, |_, _| {}, |group| self.0[group] += 1);
         }
     }
 }
@@ -195,11 +197,7 @@ impl Floats {
                 rows.each(vector, |row, _| sum += values[row], |_| {});
                 sums[0] = sum;
             }
-            _ => {
-                if !rows.each_of_all(vector, values, |value, group| sums[group] += value) {
-                    rows.each(vector, |row, group| sums[group] += values[row], |_| {});
-                }
-            }
+            _ => rows.each_value(vector, values, |value, group| sums[group] += value),
         }
         true
     }

@@ -7,6 +7,7 @@ use stripe::Zone;
 use types::Repr;
 
 use crate::arithmetic::rescaled;
+use crate::few::add_to_few;
 use crate::slice::Selection;
 use crate::state::{Merging, Missing, Rows};
 use crate::vector::{Decimals, Ints, SCALE_MAX, Shown, Values, Vector, bound_of, power};
@@ -125,16 +126,23 @@ impl Totals {
                 rows.each(vector, |row, _| sum += values[row], |_| {});
                 narrow[0] += sum;
             }
-            (Some(groups), selected, true) if narrow.len() <= VERY_FEW => {
-                add_to_few::<VERY_FEW>(values, groups, selected, narrow);
-            }
-            (Some(groups), selected, true) if narrow.len() <= FEW => {
-                add_to_few::<FEW>(values, groups, selected, narrow);
-            }
-            _ => {
-                let narrow = &mut narrow[..];
-                if !rows.each_of_all(vector, values, |value, group| narrow[group] += value) {
-                    rows.each(vector, |row, group| narrow[group] += values[row], |_| {});
+            (Some(groups), selected, has_all) => {
+                let present;
+                let values = match has_all {
+                    true => values,
+                    // Where a value is NULL, 0 is added.
+                    false => {
+                        let pairs = values.iter().zip(&vector.nulls);
+                        present = pairs
+                            .map(|(value, null)| if *null { 0 } else { *value })
+                            .collect::<Vec<i64>>();
+                        &present
+                    }
+                };
+                let (count, value) = (narrow.len(), |row: usize| values[row]);
+                if !add_to_few(count, groups, selected, value, |group, sum| narrow[group] += sum) {
+                    let narrow = &mut narrow[..];
+                    rows.each_value(vector, values, |value, group| narrow[group] += value);
                 }
             }
         }
@@ -263,42 +271,6 @@ impl Totals {
         let total = Numeric::new(cut, shown.into()).expect("a scale of two digits");
         sum.add_total(&total, count);
         sum
-    }
-}
-
-/// Up to so many groups have several tables each.
-pub const FEW: usize = 64;
-
-/// Tables of so many groups are shorter.
-const VERY_FEW: usize = 8;
-
-/// Adds values to the sums of up to `N` groups.
-fn add_to_few<const N: usize>(values: &[i64], groups: &[u32], rows: &Selection, sums: &mut [i64]) {
-    // Neighbours are often of one group: in tables of their own no addition waits for the one before it.
-    let mut tables = [[0_i64; N]; 4];
-    let mut add = |table: usize, value: i64, group: u32| {
-        tables[table][group as usize % N] += value;
-    };
-    match rows {
-        Selection::All(count) => {
-            let (fours, rest) = values[..*count].as_chunks::<4>();
-            let (of_fours, of_rest) = groups[..*count].as_chunks::<4>();
-            for (values, groups) in fours.iter().zip(of_fours) {
-                (0..4).for_each(|at| add(at, values[at], groups[at]));
-            }
-            rest.iter().zip(of_rest).for_each(|(value, group)| add(0, *value, *group));
-        }
-        Selection::Some(rows) => {
-            let (fours, rest) = rows.as_chunks::<4>();
-            let mut add_row = |at: usize, row: u16| {
-                add(at, values[usize::from(row)], groups[usize::from(row)]);
-            };
-            fours.iter().for_each(|rows| (0..4).for_each(|at| add_row(at, rows[at])));
-            rest.iter().for_each(|row| add_row(0, *row));
-        }
-    }
-    for table in tables {
-        sums.iter_mut().zip(table).for_each(|(sum, more)| *sum += more);
     }
 }
 

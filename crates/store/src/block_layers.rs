@@ -25,6 +25,7 @@ use crate::block_keys::BlockKeys;
 use crate::cache::{Cached, MASKS, MASKS_PAST};
 use crate::key::{self, Range};
 use crate::memtable::Memtable;
+use crate::row_mask::RowMask;
 use crate::run::Run;
 use crate::segment::{Guide, Half};
 use crate::store::State;
@@ -84,13 +85,13 @@ pub struct Mask {
     above: Arc<[u64]>,
     at: u64,
     /// `None` if it sees all.
-    seen: Option<Arc<[u16]>>,
+    seen: Option<RowMask>,
 }
 
 impl Mask {
     /// Returns the number of bytes in memory.
     pub fn size(&self) -> usize {
-        size_of::<Mask>() + self.seen.as_ref().map_or(0, |seen| size_of_val(&seen[..]))
+        size_of::<Mask>() + self.seen.as_ref().map_or(0, |seen| size_of_val(seen.words()))
     }
 }
 
@@ -177,8 +178,8 @@ impl Layers {
         }
     }
 
-    /// Returns which rows of a block of columns are seen as far as runs decide it, ascending: `None` if all are.
-    pub fn seen(&mut self, place: BlockPlace) -> Result<Option<Arc<[u16]>>, StoreError> {
+    /// Returns which rows of a block of columns are seen as far as runs decide it: `None` if all are.
+    pub fn seen(&mut self, place: BlockPlace) -> Result<Option<RowMask>, StoreError> {
         let Layer::Run { run, above, is_settled } = &self.layers[place.layer] else {
             return Ok(None);
         };
@@ -199,7 +200,7 @@ impl Layers {
             hidden.resize(columns.rows(), false);
             columns.mark_deleted(file, &mut hidden)?;
         }
-        let seen = hidden.contains(&true).then(|| shown(&hidden));
+        let seen = hidden.contains(&true).then(|| RowMask::of_shown(&hidden));
         let mask = Mask { above, at, seen: seen.clone() };
         file.cache().replace(kept, Cached::Mask(Arc::new(mask)));
         Ok(seen)
@@ -480,12 +481,6 @@ impl Layers {
         self.lists.push_back((place, list.clone()));
         Ok(list)
     }
-}
-
-/// Returns the positions that are not hidden.
-pub(crate) fn shown(hidden: &[bool]) -> Arc<[u16]> {
-    let seen = (0..).zip(hidden).filter(|(_, is_hidden)| !**is_hidden);
-    seen.map(|(row, _)| row).collect::<Vec<u16>>().into()
 }
 
 /// Returns the first key of a block, and a key above all of it. No key lies behind that is below the second, other

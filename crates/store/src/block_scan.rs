@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Each layer gives the entries that no newer layer hides ([`Layers`]). The scan gives a block of columns as a whole. If
-//! some of its rows are hidden, the numbers of the visible rows come with it, so a few changes do not turn the block into
+//! some of its rows are hidden, a mask of the visible rows comes with it, so a few changes do not turn the block into
 //! rows. A scan as of a commit below the checkpoint reads layers of history too.
 //!
 //! # Invariants

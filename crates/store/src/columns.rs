@@ -32,10 +32,10 @@ use stripe::{ByteStrings, Chunk, Column, Values};
 
 use crate::block::{Block, BlockBuilder};
 use crate::block_keys::BlockKeys;
-use crate::block_layers::shown;
 use crate::error::StoreError;
 use crate::group::{Group, Tag};
 use crate::key::{FullKey, TABLE_LEN};
+use crate::row_mask::RowMask;
 use crate::segment::Segment;
 use crate::{TableId, key, varint};
 
@@ -562,7 +562,7 @@ impl ColumnBlock {
 pub struct ColumnRows {
     segment: Arc<Segment>,
     block: Arc<ColumnBlock>,
-    seen: Option<Arc<[u16]>>,
+    seen: Option<RowMask>,
 }
 
 impl ColumnRows {
@@ -570,24 +570,21 @@ impl ColumnRows {
         ColumnRows { segment, block, seen: None }
     }
 
-    /// Returns the block with these rows seen, ascending, `None` for all, but for those that are hidden: none if no row
-    /// is left. `hidden` says it of each row, or is empty.
-    pub(crate) fn with(self, seen: Option<Arc<[u16]>>, hidden: &[bool]) -> Option<ColumnRows> {
+    /// Returns the block with these rows seen, `None` for all, but for those that are hidden: none if no row is left.
+    /// `hidden` says it of each row, or is empty.
+    pub(crate) fn with(self, seen: Option<RowMask>, hidden: &[bool]) -> Option<ColumnRows> {
         let seen = match seen {
             seen if !hidden.contains(&true) => seen,
-            None => Some(shown(hidden)),
-            Some(seen) => {
-                let left = seen.iter().filter(|row| !hidden[usize::from(**row)]);
-                Some(left.copied().collect::<Vec<u16>>().into())
-            }
+            None => Some(RowMask::of_shown(hidden)),
+            Some(seen) => Some(seen.without(hidden)),
         };
-        let is_empty = seen.as_ref().is_some_and(|seen| seen.is_empty());
+        let is_empty = seen.as_ref().is_some_and(RowMask::is_empty);
         (!is_empty).then_some(ColumnRows { seen, ..self })
     }
 
-    /// Returns the numbers of the rows that the scan sees, ascending; `None` if it sees all.
-    pub fn seen(&self) -> Option<&[u16]> {
-        self.seen.as_deref()
+    /// Returns the rows that the scan sees; `None` if it sees all.
+    pub fn seen(&self) -> Option<&RowMask> {
+        self.seen.as_ref()
     }
 
     /// Returns the number of rows, at least 1, those that the scan does not see among them.

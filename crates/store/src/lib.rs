@@ -74,6 +74,7 @@ mod pack;
 mod part;
 mod postings;
 mod read;
+mod row_mask;
 mod run;
 mod scan;
 mod segment;
@@ -101,6 +102,7 @@ pub use columns::{
 };
 pub use error::{MergeError, StoreError};
 pub use pack::{Packed, Packer, Unpacking};
+pub use row_mask::RowMask;
 pub use scan::{Keys, Scan, ScannedState};
 pub use segment_store::{DirectoryStore, Epoch, SegmentSink, SegmentStore, SwapError};
 pub use sorter::{DuplicateKey, Sorted, Sorter};

@@ -400,7 +400,7 @@ fn rows_by_blocks(mut scan: BlockScan, table: TableId) -> Vec<(Vec<u8>, Vec<u8>)
         let part = |index| rows.part(index);
         TextColumns.decode(rows.head(), rows.len(), &part, &mut each).expect("values decode");
         let all = keys.into_iter().zip(values).enumerate();
-        let is_seen = |at: usize| rows.seen().is_none_or(|seen| seen.contains(&(at as u16)));
+        let is_seen = |at: usize| rows.seen().is_none_or(|seen| seen.has(at));
         found.borrow_mut().extend(all.filter(|(at, _)| is_seen(*at)).map(|(_, pair)| pair));
         COLUMN_BLOCKS.with(|count| count.set(count.get() + u64::from(rows.seen().is_some())));
         go_on(2)

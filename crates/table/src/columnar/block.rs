@@ -1,9 +1,10 @@
 //! [`Block`]: a block of columns, for readers that work on columns.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
-use store::{ColumnError, ColumnRows};
-use stripe::Zone;
+use store::{ColumnError, ColumnRows, RowMask};
+use stripe::{Chunk, Zone};
 use types::Repr;
 
 use super::codec::{BlockHead, ChunkHead, ColumnHead, FieldsHead, TakenApart};
@@ -36,14 +37,37 @@ impl Block {
         self.rows.len()
     }
 
-    /// Returns the numbers of the rows that the scan sees, ascending; `None` if it sees all.
-    pub fn seen(&self) -> Option<&[u16]> {
+    /// Returns the rows that the scan sees; `None` if it sees all.
+    pub fn seen(&self) -> Option<&RowMask> {
         self.rows.seen()
     }
 
     /// Returns false: a block has rows.
     pub fn is_empty(&self) -> bool {
         false
+    }
+
+    /// Returns the facts about the values that a column has in the rows that the scan sees. Those of integers and decimals
+    /// are computed when they are first asked for, and kept with the mask of the block. `None` if they are not known.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is damaged.
+    pub fn seen_zone(&self, position: usize) -> Result<Option<Cow<'_, Zone>>> {
+        let Some(column) = self.column(position) else { return Ok(None) };
+        let Some(seen) = self.seen() else { return Ok(Some(Cow::Borrowed(column.zone()))) };
+        let make = || SeenZones(self.head.columns.iter().map(|_| OnceLock::new()).collect());
+        let Some(cell) = seen.derived(make).and_then(|zones| zones.0.get(position)) else {
+            return Ok(None);
+        };
+        if cell.get().is_none() {
+            let bytes = column.chunk()?;
+            let chunk = Chunk::read(&bytes).map_err(|_| column.damaged("a chunk of a column"))?;
+            if chunk.len() != self.len() {
+                return Err(column.damaged("a chunk has too many or too few values"));
+            }
+            cell.get_or_init(|| Zone::of_some(&chunk, seen.words()).map(Box::new));
+        }
+        Ok(cell.get().and_then(|zone| zone.as_deref()).map(Cow::Borrowed))
     }
 
     /// Returns the column at a position (its attribute number less one); `None` if the rows are older than it.
@@ -53,6 +77,10 @@ impl Block {
         Some(BlockColumn { block: self, repr: *repr, chunk, known: Some(known) })
     }
 }
+
+/// The facts about the rows of a block that a mask leaves, column by column, once they are known: `None` if the column has
+/// no integers.
+struct SeenZones(Box<[OnceLock<Option<Box<Zone>>>]>);
 
 /// A column of a block, or a field of its objects.
 #[derive(Clone, Copy)]

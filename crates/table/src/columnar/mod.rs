@@ -19,6 +19,7 @@ mod shred;
 
 use std::sync::Arc;
 
+pub use store::RowMask;
 use store::{ColumnDecoder, ColumnEncoder, Csn, Op};
 use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
 use types::{Datum, Oid};

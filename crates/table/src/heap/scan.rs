@@ -147,17 +147,12 @@ pub(crate) fn put_row(
 
 /// Adds the rows of a block of another form than rows to a batch. Their keys are empty.
 fn put_decoded(batch: &mut Batch, block: &ColumnRows) -> Result<()> {
-    let mut seen = block.seen().map(|seen| seen.iter().copied().peekable());
-    let mut at = 0;
+    let mut row = 0;
     let mut put = |value: &[u8]| {
-        let is_seen = match &mut seen {
-            Some(seen) => seen.next_if_eq(&at).is_some(),
-            None => true,
-        };
-        at += 1;
-        if is_seen {
+        if block.seen().is_none_or(|seen| seen.has(row)) {
             batch.push_value(value);
         }
+        row += 1;
     };
     let (decoder, part) = (Columnar::decoder(), |index| block.part(index));
     let decoded = decoder.decode(block.head(), block.len(), &part, &mut put);

@@ -14,6 +14,7 @@ use super::super::{Batch, Cursor, PastCursor, Table};
 use super::{Session, World, int, primary_key, random, rows, shown, unique};
 use crate::catalog::IndexMethod;
 use crate::catalog::ddl::NewIndexKey;
+use crate::columnar::RowMask;
 use crate::method::ColumnSet;
 
 type Model = BTreeMap<i32, Vec<Datum>>;
@@ -171,7 +172,7 @@ fn count_in_blocks(table: &Arc<Table>, view: View<'_>) -> usize {
         batch.clear();
         let block = cursor.fill_to_block(view, ColumnSet::All, &mut batch, 100, true).unwrap();
         count += batch.len();
-        count += block.map_or(0, |block| block.seen().map_or(block.len(), <[u16]>::len));
+        count += block.map_or(0, |block| block.seen().map_or(block.len(), RowMask::len));
     }
     count
 }
