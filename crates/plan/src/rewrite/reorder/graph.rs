@@ -17,9 +17,9 @@ use sql::plan::Expr;
 
 /// So many leaves have their cheapest tree found.
 const LEAVES_EXACT: usize = 12;
-/// Another order is taken if it costs less than this part of the one that is written ...
+/// Another order is taken if its joins cost less than this part of those in the order that is written ...
 pub(super) const GAIN: f64 = 0.8;
-/// ... and that costs so much at least, in rows that are scanned.
+/// ... and all of that costs so much at least, in rows that are scanned.
 pub(in crate::rewrite) const COST_MIN: f64 = 5_000.0;
 /// So many ways to know the values of a key are looked at.
 const SOURCES_MAX: usize = 32;
@@ -139,8 +139,8 @@ impl Graph {
         filters.iter().any(|filter| filter.is_last)
     }
 
-    /// The cheapest tree, if it costs no more than this part of what the order costs that is written. That order
-    /// is given where equalities follow from classes, which it may need.
+    /// The cheapest tree, if its joins cost no more than this part of what those cost in the order that is written. That
+    /// order is given where equalities follow from classes, which it may need.
     pub(super) fn cheapest(&self, gain: f64) -> Option<Tree> {
         let count = self.leaves.len();
         let all: Set = Set::MAX >> (Set::BITS as usize - count);
@@ -156,7 +156,13 @@ impl Graph {
             true => self.exact(all).or_else(|| self.greedy()),
             false => self.greedy(),
         };
-        found.filter(|(_, cost)| *cost <= written * gain).map(|(tree, _)| tree).or_else(as_written)
+        // Both read all leaves, unless rows are looked up: then they are compared as a whole.
+        let scans: f64 = self.leaves.iter().map(|leaf| leaf.cost).sum();
+        let is_cheaper = |cost: f64| {
+            let alike = if cost.min(written) > scans { scans } else { 0.0 };
+            cost - alike <= (written - alike) * gain
+        };
+        found.filter(|(_, cost)| is_cheaper(*cost)).map(|(tree, _)| tree).or_else(as_written)
     }
 
     /// The cost of the tree as written: from left to right, which is the meaning of a list of tables.
