@@ -112,7 +112,8 @@ impl Compare {
                 Number::Int(repr) => with_date(self.how, with, repr),
                 Number::Decimal(_) => (self.how, with),
             };
-            range(how, number.target(with.as_ref())?)
+            let (how, with) = number.target(how, with.as_ref())?;
+            range(how, with)
         })
     }
 
@@ -184,38 +185,58 @@ fn range(how: Comparison, with: i64) -> Option<RangeInclusive<i64>> {
 }
 
 impl Number {
-    /// Returns the integer with which such numbers are to be compared, if they can be compared as integers.
-    fn target(self, with: DatumRef<'_>) -> Option<i64> {
+    /// Returns how the integers of such numbers stand to which integer if the numbers stand so to a value; `None` if they
+    /// cannot be compared as integers.
+    fn target(self, how: Comparison, with: DatumRef<'_>) -> Option<(Comparison, i64)> {
         match self {
             Number::Int(of) => {
                 let is_number = |repr| matches!(repr, Repr::Int2 | Repr::Int4 | Repr::Int8);
                 let repr = with.repr()?;
                 let is_alike = repr == of || (is_number(repr) && is_number(of));
-                is_alike.then(|| int_of(with))?
+                Some((how, is_alike.then(|| int_of(with))??))
             }
             Number::Decimal(scale) => {
                 let DatumRef::Numeric(number) = with else { return None };
-                let (mantissa, digits) = number.as_short()?;
-                // More digits than the values have are not compared as integers.
-                let missing = scale.checked_sub(digits).filter(|missing| *missing <= SCALE_MAX)?;
-                mantissa.checked_mul(power(missing))
+                let (mantissa, digits) = number.get().as_small()?;
+                let factor = |digits: u32| (digits <= SCALE_MAX).then(|| i128::from(power(digits)));
+                if let Some(missing) = scale.checked_sub(digits) {
+                    let whole = mantissa.checked_mul(factor(missing)?)?;
+                    return Some((how, i64::try_from(whole).ok()?));
+                }
+                // It lies between two numbers that have as many digits as the values, or is the lower one.
+                let factor = factor(digits - scale)?;
+                let lower = i64::try_from(mantissa.div_euclid(factor)).ok()?;
+                let how = match how {
+                    how if mantissa.rem_euclid(factor) == 0 => how,
+                    Comparison::Less | Comparison::LessOrEqual => Comparison::LessOrEqual,
+                    Comparison::Greater | Comparison::GreaterOrEqual => Comparison::Greater,
+                    Comparison::Equal | Comparison::NotEqual => return None,
+                };
+                Some((how, lower))
             }
         }
     }
 }
 
-/// Returns the number that the values of a vector are to be compared with, if they can be compared as numbers.
-fn target(vector: &Vector<'_>, with: DatumRef<'_>) -> Option<Target> {
+/// Returns how the values of a vector stand to which number if they stand so to a value; `None` if they cannot be compared
+/// as numbers.
+fn target(
+    vector: &Vector<'_>,
+    how: Comparison,
+    with: DatumRef<'_>,
+) -> Option<(Comparison, Target)> {
+    let of_ints =
+        |number: Number| number.target(how, with).map(|(how, with)| (how, Target::Int(with)));
     match &vector.values {
-        Values::Ints(all) => Number::Int(all.repr).target(with).map(Target::Int),
-        Values::Decimals(all) => Number::Decimal(all.scale).target(with).map(Target::Int),
+        Values::Ints(all) => of_ints(Number::Int(all.repr)),
+        Values::Decimals(all) => of_ints(Number::Decimal(all.scale)),
         Values::Floats(..) => match with {
             DatumRef::Float4(with) => Some(f64::from(with)),
             DatumRef::Float8(with) => Some(with),
             _ => None,
         }
         .filter(|with| !with.is_nan())
-        .map(Target::Float),
+        .map(|with| (how, Target::Float(with))),
         _ => None,
     }
 }
@@ -228,12 +249,14 @@ pub(crate) fn keep_numbers(
     with: DatumRef<'_>,
     rows: &mut Selection,
 ) -> bool {
-    match (&vector.values, target(vector, with)) {
-        (Values::Ints(all), Some(Target::Int(with))) => keep_ints(how, &all.values, with, rows),
-        (Values::Decimals(all), Some(Target::Int(with))) => {
+    match (&vector.values, target(vector, how, with)) {
+        (Values::Ints(all), Some((how, Target::Int(with)))) => {
+            keep_ints(how, &all.values, with, rows);
+        }
+        (Values::Decimals(all), Some((how, Target::Int(with)))) => {
             keep_ints(how, &all.mantissas, with, rows);
         }
-        (Values::Floats(all), Some(Target::Float(with))) => {
+        (Values::Floats(all), Some((how, Target::Float(with)))) => {
             keep_floats(how, &all.values, with, rows);
         }
         _ => return false,
@@ -273,5 +296,59 @@ fn keep_floats(how: Comparison, values: &[f64], with: f64, rows: &mut Selection)
         Comparison::LessOrEqual => rows.retain_by(values, |value| value <= with),
         Comparison::Greater => rows.retain_by(values, |value| !(value <= with)),
         Comparison::GreaterOrEqual => rows.retain_by(values, |value| !(value < with)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use numeric::Numeric;
+
+    use super::*;
+    use crate::vector::{Decimals, Shown};
+
+    /// Decimals stand to a value of any number of digits as the numbers do that they are.
+    #[test]
+    fn decimals_are_compared_with_values_of_more_digits() {
+        let mantissas: Vec<i64> = (-130..=130).collect();
+        let decimals =
+            Decimals { scale: 2, mantissas: mantissas.clone(), shown: Shown::Same(2), bound: 130 };
+        let vector = Vector { values: Values::Decimals(decimals), nulls: Vec::new() };
+        let mut compared = 0;
+        for with in
+            ["1.25", "1.2", "1", "-1.250", "1.255", "-1.2550001", "0.0000001", "7.77", "-3.001"]
+        {
+            let with: Numeric = with.parse().expect("a number");
+            let value = Datum::from(with.clone());
+            for how in [
+                Comparison::Equal,
+                Comparison::NotEqual,
+                Comparison::Less,
+                Comparison::LessOrEqual,
+                Comparison::Greater,
+                Comparison::GreaterOrEqual,
+            ] {
+                let mut rows = Selection::All(mantissas.len());
+                if !keep_numbers(&vector, how, value.as_ref(), &mut rows) {
+                    continue;
+                }
+                compared += 1;
+                for (row, mantissa) in mantissas.iter().enumerate() {
+                    let number = Numeric::new(i128::from(*mantissa), 2).expect("a decimal");
+                    let expected = match how {
+                        Comparison::Equal => number == with,
+                        Comparison::NotEqual => number != with,
+                        Comparison::Less => number < with,
+                        Comparison::LessOrEqual => number <= with,
+                        Comparison::Greater => number > with,
+                        Comparison::GreaterOrEqual => number >= with,
+                    };
+                    let mut is_kept = false;
+                    rows.each(|kept| is_kept |= kept == row);
+                    assert_eq!(is_kept, expected, "{number} {how:?} {with}");
+                }
+            }
+        }
+        // All but those that ask for equality with a value that has more digits.
+        assert_eq!(compared, 9 * 6 - 4 * 2);
     }
 }
