@@ -50,7 +50,8 @@ pub(crate) fn either_null(left: &[bool], right: &[bool]) -> Vec<bool> {
     }
 }
 
-/// Computes an operation on arrays; `None` if the result is not exact for every selected row.
+/// Computes an operation on arrays; `None` if the result is not exact for every selected row. A side of one row stands for
+/// a value that is the same in all rows of the other side; its decimal shows [`Shown::Same`].
 pub(crate) fn compute<'a>(
     how: Arithmetic,
     numbers: Numbers,
@@ -67,8 +68,8 @@ pub(crate) fn compute<'a>(
             // A result that is infinite, no number or 0 can be an error.
             let is_fine = |row: usize| {
                 let value = values[row];
-                let may_be_zero =
-                    how != Arithmetic::Multiply || left[row] == 0.0 || right[row] == 0.0;
+                let is_zero = |side: &[f64]| side[row.min(side.len() - 1)] == 0.0;
+                let may_be_zero = how != Arithmetic::Multiply || is_zero(left) || is_zero(right);
                 value.is_finite() && (value != 0.0 || may_be_zero)
             };
             let is_plain = values
@@ -90,12 +91,21 @@ pub(crate) fn compute<'a>(
     }
 }
 
+/// Returns what `f` gives for each pair of values. A side of one value stands for as many as the other side has.
+#[inline]
+fn each_pair<T: Copy>(left: &[T], right: &[T], f: impl Fn(T, T) -> T) -> Vec<T> {
+    match (left, right) {
+        (all, [one]) => all.iter().map(|value| f(*value, *one)).collect(),
+        ([one], all) => all.iter().map(|value| f(*one, *value)).collect(),
+        _ => left.iter().zip(right).map(|(left, right)| f(*left, *right)).collect(),
+    }
+}
+
 fn floats(how: Arithmetic, left: &[f64], right: &[f64]) -> Vec<f64> {
-    let pairs = left.iter().zip(right);
     match how {
-        Arithmetic::Add => pairs.map(|(left, right)| left + right).collect(),
-        Arithmetic::Subtract => pairs.map(|(left, right)| left - right).collect(),
-        Arithmetic::Multiply => pairs.map(|(left, right)| left * right).collect(),
+        Arithmetic::Add => each_pair(left, right, |left, right| left + right),
+        Arithmetic::Subtract => each_pair(left, right, |left, right| left - right),
+        Arithmetic::Multiply => each_pair(left, right, |left, right| left * right),
     }
 }
 
@@ -114,11 +124,10 @@ fn ints(
         Arithmetic::Multiply => left_bound.checked_mul(right_bound)?,
     };
     i64::try_from(most).ok()?;
-    let pairs = left.iter().zip(right);
-    let values: Vec<i64> = match how {
-        Arithmetic::Add => pairs.map(|(left, right)| left.wrapping_add(*right)).collect(),
-        Arithmetic::Subtract => pairs.map(|(left, right)| left.wrapping_sub(*right)).collect(),
-        Arithmetic::Multiply => pairs.map(|(left, right)| left.wrapping_mul(*right)).collect(),
+    let values = match how {
+        Arithmetic::Add => each_pair(left, right, i64::wrapping_add),
+        Arithmetic::Subtract => each_pair(left, right, i64::wrapping_sub),
+        Arithmetic::Multiply => each_pair(left, right, i64::wrapping_mul),
     };
     let bound = if most <= BOUND_SMALL { most } else { bound_of(&values) };
     Some((values, bound))
@@ -162,7 +171,8 @@ fn each_shown(left: &Decimals, right: &Decimals, combine: fn(u8, u8) -> u8) -> S
         (Shown::Same(left), Shown::Same(right)) => Shown::Same(combine(*left, *right)),
         (left_shown, right_shown) => {
             let each = |row| combine(left_shown.get(row), right_shown.get(row));
-            Shown::Each((0..left.mantissas.len()).map(each).collect())
+            let rows = left.mantissas.len().max(right.mantissas.len());
+            Shown::Each((0..rows).map(each).collect())
         }
     }
 }

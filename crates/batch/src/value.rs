@@ -376,8 +376,8 @@ impl Value {
                 }
             }
             Value::Arithmetic(how, numbers, sides, whole) => {
-                let left = sides[0].vector(run, slice, rows)?;
-                let right = sides[1].vector(run, slice, rows)?;
+                let left = sides[0].operand(run, slice, rows)?;
+                let right = sides[1].operand(run, slice, rows)?;
                 let nulls = either_null(&left.nulls, &right.nulls);
                 let values = compute(*how, *numbers, &left, &right, rows, &nulls);
                 match values {
@@ -423,6 +423,29 @@ impl Value {
             },
             Value::Rows(whole) => whole.by_row(run, slice, rows)?,
         }))
+    }
+
+    /// Returns the values as one side of arithmetic: a number that is the same in all rows as a vector of one row.
+    fn operand<'s, 'a>(
+        &self,
+        run: Run<'_>,
+        slice: &'s Slice<'a>,
+        rows: &Selection,
+    ) -> Result<Lent<'s, 'a>> {
+        let Value::Constant(whole) = self else { return self.vector(run, slice, rows) };
+        if !rows.is_empty() {
+            let value = run.value(&whole.program, Row::NONE)?;
+            let vector = Vector::constant(whole.repr, &value, 1);
+            let is_number = match &vector.values {
+                Values::Ints(_) | Values::Floats(_) => true,
+                Values::Decimals(decimals) => matches!(decimals.shown, Shown::Same(_)),
+                Values::Codes(..) | Values::Refs(_) | Values::Datums(_) => false,
+            };
+            if is_number && vector.nulls.is_empty() {
+                return Ok(Lent::Owned(vector));
+            }
+        }
+        self.vector(run, slice, rows)
     }
 
     /// Integers that are not kept as such, as floats.

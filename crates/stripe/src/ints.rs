@@ -45,6 +45,27 @@ struct IntRuns {
 }
 
 impl IntRuns {
+    /// Returns what `f` makes of `count` values from `start` on.
+    fn range<T: Copy + Default>(&self, start: usize, count: usize, f: impl Fn(i64) -> T) -> Vec<T> {
+        /// So many places are written at once. The next run writes over the places that a short one does not need.
+        const AT_ONCE: usize = 8;
+        let (mut out, mut from) = (vec![T::default(); count + AT_ONCE], 0);
+        let runs = self.values.iter().zip(&self.ends).skip(self.run_at(start));
+        for (value, end) in runs {
+            if from >= count {
+                break;
+            }
+            let (value, end) = (f(*value), count.min(*end as usize - start));
+            while from < end {
+                out[from..from + AT_ONCE].fill(value);
+                from += AT_ONCE;
+            }
+            from = end;
+        }
+        out.truncate(count);
+        out
+    }
+
     /// Returns the run that has the value at `index`.
     fn run_at(&self, index: usize) -> usize {
         self.ends.partition_point(|end| *end as usize <= index)
@@ -131,15 +152,7 @@ impl<'a> Ints<'a> {
                 let value = |at: usize| first.wrapping_add(step.wrapping_mul(at as i64));
                 (start..start + count).map(value).collect()
             }
-            Form::Runs(runs) => {
-                let (mut values, mut run) = (Vec::with_capacity(count), runs.run_at(start));
-                while values.len() < count {
-                    let end = count.min(runs.ends[run] as usize - start);
-                    values.resize(end, runs.values[run]);
-                    run += 1;
-                }
-                values
-            }
+            Form::Runs(runs) => runs.range(start, count, |value| value),
             Form::Packed(packed) => {
                 let (reference, width, bits) = packed.block(index, count);
                 unpack(bits, width, reference, count)
@@ -221,12 +234,25 @@ impl<'a> Ints<'a> {
 
     /// Returns the values of block `index`; `None` if one of them is not from 0 to 4,294,967,295.
     pub fn block_small(&self, index: usize) -> Option<Vec<u32>> {
-        let count = BLOCK_ROWS.min(self.count - index * BLOCK_ROWS);
-        if let (Form::Packed(packed), BLOCK_ROWS) = (&self.form, count) {
-            let (reference, width, bits) = packed.block(index, count);
-            if let Some(values) = unpack_small(bits, width, reference) {
-                return Some(values);
+        let start = index * BLOCK_ROWS;
+        let count = BLOCK_ROWS.min(self.count - start);
+        match &self.form {
+            Form::Packed(packed) if count == BLOCK_ROWS => {
+                let (reference, width, bits) = packed.block(index, count);
+                if let Some(values) = unpack_small(bits, width, reference) {
+                    return Some(values);
+                }
             }
+            Form::Runs(runs) => {
+                let last = runs.run_at(start + count.saturating_sub(1));
+                let values = runs.values.get(runs.run_at(start)..=last).unwrap_or_default();
+                let are_small = values.iter().all(|value| u32::try_from(*value).is_ok());
+                return are_small.then(|| runs.range(start, count, |value| value as u32));
+            }
+            Form::Constant(value) => {
+                return u32::try_from(*value).ok().map(|value| vec![value; count]);
+            }
+            Form::Packed(_) | Form::Stride { .. } => {}
         }
         self.block(index).into_iter().map(|value| u32::try_from(value).ok()).collect()
     }

@@ -15,6 +15,9 @@ fn ints() -> impl Strategy<Value = Vec<i64>> {
         prop::collection::vec((-5_i64..5, 1..400_usize), 0..20).prop_map(|runs| {
             runs.into_iter().flat_map(|(value, count)| vec![value; count]).collect()
         }),
+        prop::collection::vec((0_i64..9, 1..12_usize), 0..400).prop_map(|runs| {
+            runs.into_iter().flat_map(|(value, count)| vec![value; count]).collect()
+        }),
         (any::<i64>(), 0..64_u32, length()).prop_flat_map(|(least, width, count)| {
             let distances = prop::collection::vec(any::<u64>(), count);
             distances.prop_map(move |distances| {
@@ -67,6 +70,9 @@ proptest! {
         for (index, block) in values.chunks(BLOCK_ROWS).enumerate() {
             let farthest = block.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0);
             prop_assert!(read.bound(index) >= farthest, "block {}", index);
+            prop_assert_eq!(read.block(index), block);
+            let small: Option<Vec<u32>> = block.iter().map(|value| u32::try_from(*value).ok()).collect();
+            prop_assert_eq!(read.block_small(index), small, "block {}", index);
             let places: Vec<u16> = (0..block.len() as u16).step_by(31).collect();
             let expected = places.iter().map(|place| block[usize::from(*place)]);
             let few = read.few(index, &places);
