@@ -305,7 +305,7 @@ fn by_index(
         let of_heap = sql.replace("FROM event", "FROM event_heap");
         let what = format!("Q{}, by the index and in columns", at + 1);
         must_agree(&what, &answer(ours, &of_heap)?, &answer(ours, sql)?)?;
-        let mine = median_ms(ours, &of_heap, rounds.min(3))?;
+        let mine = median_ms(ours, &of_heap, rounds)?;
         let what = format!("Q{} of a heap by its columnar index", at + 1);
         let row = Row::new(format!("q{}-index", at + 1), what, "ms").ours(mine);
         let limit = of_columns[at] * 1.3;
@@ -347,7 +347,7 @@ fn after_changes(
         for (at, sql) in queries.iter().enumerate() {
             context.step(format!("Q{} {when}", at + 1));
             answer(ours, sql)?;
-            let mine = median_ms(ours, sql, rounds.min(3))?;
+            let mine = median_ms(ours, sql, rounds)?;
             let row = Row::new(format!("q{}-{id}", at + 1), format!("Q{} {when}", at + 1), "ms");
             let limit = before[at] * 1.3;
             rows.push(row.ours(mine).target("≤ 1.3 × before", Target::AtMost(limit)));

@@ -185,8 +185,8 @@ fn range(how: Comparison, with: i64) -> Option<RangeInclusive<i64>> {
 }
 
 impl Number {
-    /// Returns how the integers of such numbers stand to which integer if the numbers stand so to a value; `None` if they
-    /// cannot be compared as integers.
+    /// Turns a comparison of such numbers with a value into one of their integers with an integer, which is true for the
+    /// same numbers. `None` if there is none.
     fn target(self, how: Comparison, with: DatumRef<'_>) -> Option<(Comparison, i64)> {
         match self {
             Number::Int(of) => {
@@ -203,7 +203,7 @@ impl Number {
                     let whole = mantissa.checked_mul(factor(missing)?)?;
                     return Some((how, i64::try_from(whole).ok()?));
                 }
-                // It lies between two numbers that have as many digits as the values, or is the lower one.
+                // The value has more digits than the numbers: it lies between two of them, or is equal to the lower one.
                 let factor = factor(digits - scale)?;
                 let lower = i64::try_from(mantissa.div_euclid(factor)).ok()?;
                 let how = match how {
@@ -218,8 +218,8 @@ impl Number {
     }
 }
 
-/// Returns how the values of a vector stand to which number if they stand so to a value; `None` if they cannot be compared
-/// as numbers.
+/// Turns a comparison of the values of a vector with a value into one with a number, which is true for the same values.
+/// `None` if there is none.
 fn target(
     vector: &Vector<'_>,
     how: Comparison,
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
     use crate::vector::{Decimals, Shown};
 
-    /// Decimals stand to a value of any number of digits as the numbers do that they are.
+    /// A comparison of decimals with a value of more digits keeps the same rows as the comparison of their numbers.
     #[test]
     fn decimals_are_compared_with_values_of_more_digits() {
         let mantissas: Vec<i64> = (-130..=130).collect();
@@ -348,7 +348,7 @@ mod tests {
                 }
             }
         }
-        // All but those that ask for equality with a value that has more digits.
+        // Equality with a value of more digits is left to the program.
         assert_eq!(compared, 9 * 6 - 4 * 2);
     }
 }

@@ -10,17 +10,19 @@
 //! that the parts before it have left.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use json::jsonb::{Jsonb, JsonbRef};
 use scalar::{Comparison, registry};
+use sql::eval::Row;
 use sql::plan::{Expr, ExprKind};
 use stripe::Zone;
 use types::{Datum, DatumRef, Repr, Result};
 
 use crate::by_row::ByRow;
 use crate::compare::{Compare, compare, compare_is_native, keep_pairs};
-use crate::slice::{Selection, Slice};
+use crate::slice::{Marks, Place, Selection, Slice};
 use crate::source::FieldForm;
 use crate::texts::TextTest;
 use crate::value::{Compiler, Run, Value, column_and_name};
@@ -88,6 +90,8 @@ pub(crate) struct Memo {
     verdicts: Vec<Verdict>,
     /// How many entries have no verdict yet.
     open: usize,
+    /// The codes of the entries that fulfil the condition, once they are looked for: `None` if they are in no range.
+    range: Option<Option<Range<u32>>>,
 }
 
 /// The verdict of a condition on an entry. The bits of verdicts can be put together: those of some entries have
@@ -105,7 +109,34 @@ impl Memo {
             self.verdicts.clear();
             self.verdicts.resize(words.len(), UNKNOWN);
             self.open = words.len();
+            self.range = None;
         }
+    }
+
+    /// Returns the codes of the entries that fulfil the condition, if they are one after the other in a small dictionary.
+    /// `test` says whether an entry does.
+    fn range(
+        &mut self,
+        words: &Arc<Words>,
+        mut test: impl FnMut(DatumRef<'_>) -> Result<bool>,
+    ) -> Option<Range<u32>> {
+        /// Dictionaries with more entries are asked only about those that rows have.
+        const ENTRIES_MAX: usize = 256;
+        self.begin(words);
+        if self.range.is_none() {
+            let mut found: Option<Range<u32>> = Some(0..0);
+            for code in (0..words.len() as u32).take_while(|_| words.len() <= ENTRIES_MAX) {
+                // An error is one only if a row has the entry.
+                match (test(words.get(code)), &mut found) {
+                    (Ok(true), Some(range)) if range.start == range.end => *range = code..code + 1,
+                    (Ok(true), Some(range)) if range.end == code => range.end += 1,
+                    (Ok(false), _) => {}
+                    _ => found = None,
+                }
+            }
+            self.range = Some(found.filter(|_| words.len() <= ENTRIES_MAX));
+        }
+        self.range.clone().flatten()
     }
 
     /// Returns what the condition says of the entries that rows have. `test` gives the verdict of the entry that a row
@@ -118,8 +149,8 @@ impl Memo {
         mut test: impl FnMut(usize) -> Result<Option<bool>>,
     ) -> Result<&[Verdict]> {
         self.begin(words);
-        // Some entries may never get a verdict, as no row has them. So it is looked up for all rows without a branch
-        // whether one of them lacks it.
+        // Some entries may never get a verdict, as no row has them. So a pass without a branch finds out first whether the
+        // entry of a row lacks it.
         if self.open > 0 && rows.either(codes, |code| self.verdicts[code as usize]) & UNKNOWN != 0 {
             rows.try_each(|row| {
                 let verdict = &mut self.verdicts[codes[row] as usize];
@@ -245,14 +276,24 @@ impl Condition {
     /// # Errors
     /// The errors of reading the columns and the programs.
     pub fn narrow(&self, run: Run<'_>, slice: &Slice<'_>, rows: &mut Selection) -> Result<()> {
+        let list = match self {
+            Condition::And(list) => &list[..],
+            _ => std::slice::from_ref(self),
+        };
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let rest = narrow_packed(list, run, slice, rows)?;
+        rest.iter().try_for_each(|part| part.narrow_decoded(run, slice, rows))
+    }
+
+    /// As [`Condition::narrow`], for a condition that packed numbers and codes do not decide.
+    fn narrow_decoded(&self, run: Run<'_>, slice: &Slice<'_>, rows: &mut Selection) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
         match self {
-            Condition::And(list) => {
-                let rest = narrow_packed(list, run, slice, rows)?;
-                rest.iter().try_for_each(|part| part.narrow(run, slice, rows))
-            }
+            Condition::And(_) => self.narrow(run, slice, rows),
             Condition::Or(list) => {
                 let mut rest = rows.clone();
                 let mut found = vec![false; slice.rows()];
@@ -270,12 +311,7 @@ impl Condition {
                 rows.retain(|row| vector.is_null(row) != *negated);
                 Ok(())
             }
-            Condition::Compare(compare) => {
-                match narrow_packed(std::slice::from_ref(self), run, slice, rows)? {
-                    [] => Ok(()),
-                    _ => compare.narrow(run, slice, rows),
-                }
-            }
+            Condition::Compare(compare) => compare.narrow(run, slice, rows),
             Condition::Contains(members, whole) => {
                 let fields = members.iter().map(|member| slice.field(member.field));
                 let fields = fields.collect::<Result<Option<Vec<&Vector<'_>>>>>()?;
@@ -372,6 +408,37 @@ impl Condition {
         }
     }
 
+    /// Sets the marks of rows to 0 for which the condition is not true. Returns false, and sets none, if packed numbers or
+    /// codes do not decide it.
+    fn unmark(&self, run: Run<'_>, slice: &Slice<'_>, marks: &mut Marks) -> Result<bool> {
+        match self {
+            Condition::Compare(compare) => compare.unmark(run, slice, marks),
+            Condition::Prefix(column, prefix, _) => {
+                slice.unmark_codes(Place::Column(*column), marks, |words| {
+                    let (from, to) = words.with_prefix(prefix.as_bytes());
+                    words.is_sorted().then_some(from..to)
+                })
+            }
+            Condition::Contains(members, _) => {
+                let [member] = &members[..] else { return Ok(false) };
+                slice.unmark_codes(Place::Field(member.field), marks, |words| {
+                    member.memo.borrow_mut().range(words, |value| member.is_in(value))
+                })
+            }
+            Condition::Word(column, whole, memo, _) => {
+                slice.unmark_codes(Place::Column(*column), marks, |words| {
+                    let test = |value: DatumRef<'_>| {
+                        let mut values = vec![DatumRef::Null; *column + 1];
+                        values[*column] = value;
+                        run.test(&whole.program, Row::Refs(&values))
+                    };
+                    memo.borrow_mut().range(words, test)
+                })
+            }
+            _ => Ok(false),
+        }
+    }
+
     /// Forgets what parameters and values around have decided.
     pub fn forget(&self) {
         match self {
@@ -433,7 +500,7 @@ impl Condition {
     }
 }
 
-/// Keeps the rows for which the first conditions are true, as far as these compare packed numbers with a value. Returns the
+/// Keeps the rows for which the first conditions are true, as far as packed numbers and codes decide these. Returns the
 /// other conditions.
 fn narrow_packed<'c>(
     list: &'c [Condition],
@@ -443,7 +510,7 @@ fn narrow_packed<'c>(
 ) -> Result<&'c [Condition]> {
     let Some(mut marks) = slice.marks(rows) else { return Ok(list) };
     let mut rest = list;
-    while let [Condition::Compare(first), others @ ..] = rest
+    while let [first, others @ ..] = rest
         && first.unmark(run, slice, &mut marks)?
     {
         rest = others;
@@ -454,7 +521,7 @@ fn narrow_packed<'c>(
     Ok(rest)
 }
 
-/// Says how many rows of a block have a value in a column, or have none.
+/// Says how many rows of a block have a value in a column; how many have none if `wanted` is false.
 fn has_values(zone: &Zone, wanted: bool) -> Known {
     match zone.nulls {
         0 => is_known(wanted),

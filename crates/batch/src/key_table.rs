@@ -205,8 +205,8 @@ impl KeyTable {
         /// An array may have so many places for each row, and this many in any case.
         const SPARE: usize = 8;
         const PLACES_MIN: usize = 1 << 16;
-        /// The same of a bitmap. It then takes up to twice the bytes of a table with open addressing, but keys that come in
-        /// about their order find theirs close together.
+        /// The same of a bitmap. It takes up to twice the bytes of a table with open addressing, but keys that are looked up
+        /// in about ascending order are in the same cache lines.
         const SPARE_BITS: usize = 256;
         const BITS_MIN: usize = 1 << 20;
         let rows = || (0..values.len()).filter(|row| !is_null(*row));

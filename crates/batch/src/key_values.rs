@@ -386,7 +386,6 @@ fn put_known<T: Copy>(
     number: impl Fn(T) -> u32,
 ) -> bool {
     match rows {
-        // Most rows: it is faster to look all of them up, one after the other, than to ask which.
         Selection::Some(some) if some.len() * 2 < values.len() => {
             some.iter().fold(true, |is_known, row| {
                 let row = usize::from(*row);
@@ -394,6 +393,7 @@ fn put_known<T: Copy>(
                 is_known & (out[row] != NONE)
             })
         }
+        // Of most rows: to look up all of them, one after the other, is faster than to ask which.
         _ => {
             let slots = out.iter_mut().zip(values);
             let is_known = slots.fold(true, |is_known, (slot, value)| {

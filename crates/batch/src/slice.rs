@@ -1,12 +1,14 @@
 //! [`Slice`]: up to 1,024 rows, whose columns are read when something asks for them. [`Selection`]: some of them.
 
 use std::cell::OnceCell;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use types::{Datum, DatumRef, Repr, Result};
 
 use crate::ROWS_MAX;
 use crate::vector::{Lent, Vector};
+use crate::words::Words;
 
 /// Fewer than one in so many rows are few.
 const FEW: usize = 8;
@@ -40,6 +42,15 @@ pub trait Load<'a> {
         Ok(None)
     }
 
+    /// Returns the codes of texts and other values as they are kept, none of which is NULL; `None` if there are others, or
+    /// if the values have no dictionary.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    fn packed_codes(&self, _of: Place) -> Result<Option<PackedCodes<'a>>> {
+        Ok(None)
+    }
+
     /// Reads a field of the objects of a column, by its number; `None` if it is not a column of its own.
     ///
     /// # Errors
@@ -57,6 +68,25 @@ pub struct Packed<'a> {
     pub block: usize,
     /// How the integers stand for the values.
     pub number: Number,
+}
+
+/// The place of values in a slice.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// A column, by its position.
+    Column(usize),
+    /// A field of the objects of a column, by its number.
+    Field(usize),
+}
+
+/// The codes of values of a slice, before they are decoded.
+pub struct PackedCodes<'a> {
+    /// The codes of the whole chunk.
+    pub codes: &'a stripe::Ints<'a>,
+    /// The number of the block of them that the slice has.
+    pub block: usize,
+    /// The dictionary.
+    pub words: &'a Arc<Words>,
 }
 
 /// How the integers of a column stand for its values.
@@ -161,6 +191,34 @@ impl<'a> Slice<'a> {
         let Some(range) = range(packed.number) else { return Ok(false) };
         let (low, high) = range.into_inner();
         Ok(packed.ints.unmark(packed.block, low, high, marks).is_some())
+    }
+
+    /// Sets the marks of rows to 0 whose codes do not lie in the range that `range` gives for their dictionary. Returns
+    /// false, and sets none, if the values are decoded or have no packed codes, or if `range` gives nothing.
+    ///
+    /// # Errors
+    /// If the values cannot be read.
+    pub(crate) fn unmark_codes(
+        &self,
+        of: Place,
+        marks: &mut Marks,
+        range: impl FnOnce(&Arc<Words>) -> Option<Range<u32>>,
+    ) -> Result<bool> {
+        let is_decoded = match of {
+            Place::Column(at) => self.columns[at].get().is_some(),
+            Place::Field(number) => self.fields.get(number).is_none_or(|one| one.get().is_some()),
+        };
+        if is_decoded {
+            return Ok(false);
+        }
+        let Some(packed) = self.load.packed_codes(of)? else { return Ok(false) };
+        let Some(range) = range(packed.words) else { return Ok(false) };
+        if range.is_empty() {
+            marks.fill(0);
+            return Ok(true);
+        }
+        let (low, high) = (i64::from(range.start), i64::from(range.end) - 1);
+        Ok(packed.codes.unmark(packed.block, low, high, marks).is_some())
     }
 
     /// Returns the values of a column in these rows, which ascend and may repeat.

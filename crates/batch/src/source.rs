@@ -13,7 +13,7 @@ use crate::ROWS_MAX;
 use crate::reader::TakeSlice;
 use crate::row_columns::RowColumns;
 use crate::row_words::RowWords;
-use crate::slice::{Load, Number, Packed, Selection, Slice};
+use crate::slice::{Load, Number, Packed, PackedCodes, Place, Selection, Slice};
 use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, spread};
 use crate::words::Words;
 
@@ -239,6 +239,31 @@ impl<'a> Load<'a> for BlockLoad<'a, '_> {
             _ => return Ok(None),
         };
         Ok(Some(Packed { ints, block: self.start / ROWS_MAX, number }))
+    }
+
+    fn packed_codes(&self, of: Place) -> Result<Option<PackedCodes<'a>>> {
+        let (column, chunk, words) = match of {
+            Place::Column(at) => {
+                let column = self.block.column(self.wanted.columns[at].position);
+                let column = column.filter(|one| !one.is_shredded());
+                (column, at, &self.dictionaries.columns[at])
+            }
+            Place::Field(number) => {
+                let field = &self.wanted.fields[number];
+                let is_value = field.form == FieldForm::Value;
+                let column = field_of(self.block, self.wanted, field).filter(|_| is_value);
+                (column, self.wanted.columns.len() + number, &self.dictionaries.fields[number])
+            }
+        };
+        let Some(column) = column.filter(|column| column.zone().nulls == 0) else {
+            return Ok(None);
+        };
+        let ChunkValues::Strings(strings) = self.chunk(chunk, column)?.values() else {
+            return Ok(None);
+        };
+        let Some(codes) = strings.codes() else { return Ok(None) };
+        let words = words_of(column, words, false)?;
+        Ok(Some(PackedCodes { codes, block: self.start / ROWS_MAX, words }))
     }
 
     fn field(&self, number: usize) -> Result<Option<Vector<'a>>> {

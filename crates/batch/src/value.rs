@@ -425,7 +425,7 @@ impl Value {
         }))
     }
 
-    /// Returns the values as one side of arithmetic: a number that is the same in all rows as a vector of one row.
+    /// Returns the values as one side of arithmetic. A number that is the same in all rows becomes a vector of one row.
     fn operand<'s, 'a>(
         &self,
         run: Run<'_>,

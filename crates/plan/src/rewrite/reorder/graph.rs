@@ -19,7 +19,7 @@ use sql::plan::Expr;
 const LEAVES_EXACT: usize = 12;
 /// Another order is taken if its joins cost less than this part of those in the order that is written ...
 pub(super) const GAIN: f64 = 0.8;
-/// ... and all of that costs so much at least, in rows that are scanned.
+/// ... and if the written order as a whole costs at least this much, in rows that are scanned.
 pub(in crate::rewrite) const COST_MIN: f64 = 5_000.0;
 /// So many ways to know the values of a key are looked at.
 const SOURCES_MAX: usize = 32;
