@@ -20,6 +20,7 @@ use sql::plan::{Expr, ExprKind};
 use stripe::Zone;
 use types::{Datum, DatumRef, Repr, Result};
 
+use crate::ROWS_MAX;
 use crate::by_row::ByRow;
 use crate::compare::{Compare, compare, compare_is_native, keep_pairs};
 use crate::slice::{Marks, Place, Selection, Slice};
@@ -294,18 +295,7 @@ impl Condition {
         }
         match self {
             Condition::And(_) => self.narrow(run, slice, rows),
-            Condition::Or(list) => {
-                let mut rest = rows.clone();
-                let mut found = vec![false; slice.rows()];
-                for part in list {
-                    let mut taken = rest.clone();
-                    part.narrow(run, slice, &mut taken)?;
-                    taken.each(|row| found[row] = true);
-                    rest.retain(|row| !found[row]);
-                }
-                rows.retain(|row| found[row]);
-                Ok(())
-            }
+            Condition::Or(list) => narrow_any(list, run, slice, rows),
             Condition::IsNull(value, negated) => {
                 let vector = value.vector(run, slice, rows)?;
                 rows.retain(|row| vector.is_null(row) != *negated);
@@ -412,6 +402,28 @@ impl Condition {
     /// codes do not decide it.
     fn unmark(&self, run: Run<'_>, slice: &Slice<'_>, marks: &mut Marks) -> Result<bool> {
         match self {
+            Condition::And(list) => {
+                let mut all = *marks;
+                for part in list {
+                    if !part.unmark(run, slice, &mut all)? {
+                        return Ok(false);
+                    }
+                }
+                *marks = all;
+                Ok(true)
+            }
+            Condition::Or(list) => {
+                let mut any: Marks = [0; ROWS_MAX];
+                for part in list {
+                    let mut own = *marks;
+                    if !part.unmark(run, slice, &mut own)? {
+                        return Ok(false);
+                    }
+                    any.iter_mut().zip(own).for_each(|(any, own)| *any |= own);
+                }
+                *marks = any;
+                Ok(true)
+            }
             Condition::Compare(compare) => compare.unmark(run, slice, marks),
             Condition::Prefix(column, prefix, _) => {
                 slice.unmark_codes(Place::Column(*column), marks, |words| {
@@ -498,6 +510,25 @@ impl Condition {
             _ => Known::Open,
         }
     }
+}
+
+/// Keeps the rows for which one of the conditions is true.
+fn narrow_any(
+    list: &[Condition],
+    run: Run<'_>,
+    slice: &Slice<'_>,
+    rows: &mut Selection,
+) -> Result<()> {
+    let mut rest = rows.clone();
+    let mut found = vec![false; slice.rows()];
+    for part in list {
+        let mut taken = rest.clone();
+        part.narrow(run, slice, &mut taken)?;
+        taken.each(|row| found[row] = true);
+        rest.retain(|row| !found[row]);
+    }
+    rows.retain(|row| found[row]);
+    Ok(())
 }
 
 /// Keeps the rows for which the first conditions are true, as far as packed numbers and codes decide these. Returns the

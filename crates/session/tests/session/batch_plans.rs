@@ -391,6 +391,8 @@ fn conditions_on_packed_codes_select_the_rows_that_programs_select() {
         "path LIKE '/page/1%'",
         "path LIKE '/page/1%' AND word = 'w'",
         "path LIKE '/none/%'",
+        "id BETWEEN 100 AND 900 OR id BETWEEN 800 AND 2000 OR id > 4990",
+        "word = 'w' AND id < 2000 OR path LIKE '/page/2%' OR length(path) = 7",
         "tags @> ARRAY['tag_3']",
         "tags @> ARRAY['tag_3', 'cat_1'] AND doc @> '{\"os\": \"ios\"}'",
         "doc @> '{\"os\": \"android\"}'",
