@@ -63,9 +63,9 @@ impl RowMask {
         &self.0.words
     }
 
-    /// Returns the value that readers have derived from the rows that are seen. `make` makes it if there is none, some
-    /// hundred bytes at most, as the cache does not count it. `None` if its type is not `T`. The value goes with the mask:
-    /// the cache keeps those that runs of files decide, until these change.
+    /// Returns the value that readers have derived from the rows that are seen. `make` makes it if there is none. The cache
+    /// does not count it, so it may take some bytes for each column, and none for each row. `None` if its type is not `T`.
+    /// The value goes with the mask: the cache keeps those that runs of files decide, until these change.
     pub fn derived<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<&T> {
         self.0.derived.get_or_init(|| Box::new(make())).downcast_ref()
     }
